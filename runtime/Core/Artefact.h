@@ -1,0 +1,77 @@
+//===- Artefact.h - a compiled optimizer, loaded ----------------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_RUNTIME_CORE_ARTEFACT_H
+#define STEEP_RUNTIME_CORE_ARTEFACT_H
+
+#include "runtime/Core/Manifest.h"
+#include "runtime/Core/Tensor.h"
+#include "runtime/Core/ThreadPool.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace steep {
+
+/// What one step reports.
+struct StepResult {
+  bool skipped = false;
+  double gradNorm = 0;
+  double clipFactor = 1;
+  int64_t nonfiniteParameter = -1; ///< index into the manifest's parameters
+};
+
+/// One step's arguments; tensors in the manifest's order.
+struct StepArguments {
+  std::vector<Tensor> parameters; ///< written
+  std::vector<Tensor> gradients;
+  std::vector<Tensor>
+      states; ///< all states of parameter 0, then 1, ...; written
+  std::vector<Tensor>
+      updates; ///< empty, or one a parameter (an empty Tensor: not wanted)
+  std::vector<double> lr; ///< one a group
+  std::vector<double> wd; ///< one a group
+  double gradScale = 1;
+  int64_t step = 1;
+};
+
+/// A folder that steepc wrote (libNAME.so, NAME.json), loaded with dlopen. It
+/// is refused, in one sentence, where the library's ABI, its built-in manifest
+/// or the CPU differ from what the manifest says.
+class Artefact {
+public:
+  static std::shared_ptr<Artefact> load(const std::string &folder);
+  ~Artefact();
+  Artefact(const Artefact &) = delete;
+
+  const Manifest &manifest() const;
+  /// Zero-filled states, in the order that step() wants.
+  std::vector<Tensor> makeStates() const;
+  /// Takes one step in place. Throws Error with the library's message.
+  StepResult step(StepArguments &arguments, ThreadPool *pool = nullptr);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+  explicit Artefact(std::unique_ptr<State> state);
+};
+
+/// What steepc is asked for.
+struct CompileRequest {
+  std::string spec;              ///< path of the .mlir file
+  std::string parameters;        ///< content of the --params JSON
+  std::string target = "native"; ///< steepc's --target
+  std::string cache; ///< folder; empty: $XDG_CACHE_HOME/steep or ~/.cache/steep
+};
+
+/// Compiles with the steepc that stands beside the running program (a child
+/// process), or takes the artefact from the cache, and returns its folder.
+std::string compileArtefact(const CompileRequest &request);
+
+} // namespace steep
+
+#endif // STEEP_RUNTIME_CORE_ARTEFACT_H

@@ -1,0 +1,65 @@
+//===- Manifest.h - what an artefact says of itself -------------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_RUNTIME_CORE_MANIFEST_H
+#define STEEP_RUNTIME_CORE_MANIFEST_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace steep {
+
+/// The artefact's JSON manifest, NAME.json, which steepc writes; the keys are
+/// documented in docs/manifest.md.
+struct Manifest {
+  struct State {
+    std::string name;
+    std::vector<int64_t> shape;
+    /// "sum" (B = beta B + G), "ema" (B = beta B + (1 - beta) G), or empty.
+    std::string convention;
+  };
+  struct Parameter {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::string group;
+    std::string rule;
+    std::vector<State> states;
+  };
+  struct Group {
+    std::string name;
+    std::string rule;
+    double lr = 0; ///< default peak learning rate
+    double wd = 0; ///< default weight decay
+  };
+  /// Warm-up and cosine decay of geometry.md 5; absent: constant.
+  struct Schedule {
+    double warmup = 0; ///< fraction of the updates
+    double floor = 1;  ///< smallest scale
+  };
+
+  std::string text; ///< the JSON as it stands in the file
+  std::string name;
+  int abiMajor = 0, abiMinor = 0;
+  std::string compiler;
+  std::string targetCpu;
+  std::vector<std::string> targetFeatures;
+  uint64_t workspaceBytes = 0, workspaceAlignment = 64;
+  std::optional<Schedule> schedule;
+  std::optional<double> clipNorm;
+  std::vector<Group> groups;
+  std::vector<Parameter> parameters;
+
+  /// Reads and checks a manifest; every error names the file and the key.
+  static Manifest load(const std::string &path);
+  static Manifest parse(const std::string &json, const std::string &origin);
+  int64_t groupIndex(const std::string &name) const; ///< -1 where absent
+};
+
+} // namespace steep
+
+#endif // STEEP_RUNTIME_CORE_MANIFEST_H

@@ -1,0 +1,34 @@
+"""lit configuration: tests mirror the rooms; a pass's test is named for its argument."""
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "steep"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".mlir", ".test", ".c"]
+config.excludes = ["Inputs", "Unit", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.steep_build_root, "test")
+
+tools = os.path.join(config.steep_build_root, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [tools, config.llvm_tools_dir, os.environ.get("PATH", "")]
+)
+# Every program must find its way without the caller's locale or terminal.
+config.environment["LC_ALL"] = "C.UTF-8"
+for name in ("OMP_NUM_THREADS", "TMPDIR", "XDG_CACHE_HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# A pattern loop can eat all memory: 8 GiB of address space is plenty.
+limit = "ulimit -v 8388608; "
+config.substitutions.append(("%limit", limit))
+config.substitutions.append(("%source", config.steep_source_root))
+config.substitutions.append(("%specs", os.path.join(config.steep_source_root, "specs")))
+config.substitutions.append(("%cc", config.host_cc))
+config.substitutions.append(("%python", config.python))
+
+if shutil.which("ptxas", path=config.environment["PATH"]):
+    config.available_features.add("ptxas")
