@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Builds Steep and runs all its tests: the lit suite, the unit tests, and the
+# runtime's unit tests once more under AddressSanitizer and UBSan.
+#
+#   tools/check.sh [--no-install] [--no-sanitizers] [--build DIR]
+set -euo pipefail
+# shellcheck source=tools/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+install=1 sanitizers=1 build=$steep_root/build
+while [ $# -gt 0 ]; do
+  case $1 in
+    --no-install) install=0 ;;
+    --no-sanitizers) sanitizers=0 ;;
+    --build)
+      [ $# -gt 1 ] || steep_die "--build needs a folder"
+      build=$2
+      shift
+      ;;
+    -h | --help)
+      sed -n '2,6s/^# \{0,1\}//p' "$0"
+      exit 0
+      ;;
+    *) steep_die "unknown option '$1'; expected --no-install, --no-sanitizers or --build DIR" ;;
+  esac
+  shift
+done
+
+[ $install = 0 ] || steep_install "${steep_packages[@]}"
+
+steep_say "Building in $build"
+steep_configure "$build"
+steep_build "$build"
+
+if [ $sanitizers = 1 ]; then
+  steep_say "Runtime under AddressSanitizer and UBSan"
+  steep_configure "$build-sanitize" -DSTEEP_BUILD_COMPILER=OFF \
+    -DSTEEP_BUILD_BENCHMARKS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DSTEEP_SANITIZE=address,undefined
+  steep_build "$build-sanitize"
+  # libdnnl keeps its caches until the process ends, which is no leak of ours.
+  ASAN_OPTIONS=detect_leaks=1 \
+  LSAN_OPTIONS=suppressions=$steep_root/test/lsan.supp:print_suppressions=0 \
+    ctest --test-dir "$build-sanitize" --output-on-failure
+fi
+
+steep_say "Tests"
+# One line of result each, lit first; a failure of either fails the script.
+status=0
+cmake --build "$build" --target check-lit || status=1
+cmake --build "$build" --target check-unit || status=1
+exit $status
