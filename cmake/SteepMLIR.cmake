@@ -8,6 +8,9 @@ find_program(MLIR_TABLEGEN_EXE mlir-tblgen HINTS ${LLVM_TOOLS_BINARY_DIR} NO_CAC
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
+# mlir_tablegen reads the directories' include path, not the targets'.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+include_directories(${PROJECT_SOURCE_DIR})
 # The host code of an artefact is compiled to bitcode by this clang.
 find_program(STEEP_CLANG clang-22 clang HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 
@@ -15,8 +18,8 @@ add_library(steep_mlir INTERFACE)
 target_include_directories(steep_mlir SYSTEM INTERFACE
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 # Only the shared library: mixing it with static archives gives two copies of
-# every type id. It brings LLVM along.
-target_link_libraries(steep_mlir INTERFACE steep_flags MLIR)
+# every type id. libLLVM.so is what libMLIR.so itself uses.
+target_link_libraries(steep_mlir INTERFACE steep_flags MLIR LLVM)
 target_compile_options(steep_mlir INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-parameter>)
 

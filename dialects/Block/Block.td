@@ -1,0 +1,91 @@
+//===- Block.td - how a kernel is executed -----------------*- tablegen -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_DIALECTS_BLOCK_BLOCK_TD
+#define STEEP_DIALECTS_BLOCK_BLOCK_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Block_Dialect : Dialect {
+  let name = "block";
+  let cppNamespace = "::mlir::block";
+  let summary = "Decisions on how a kernel is executed, as attributes";
+  let description = [{
+    A kernel is a block program: a function on memrefs whose body is one
+    `scf.forall` over the blocks of a grid, with `linalg` or `vector` code
+    inside. The dialect has no ops; it says, in attributes on such functions,
+    what was decided about them.
+
+    | attribute | on | set by | says |
+    | --- | --- | --- | --- |
+    | `block.kernel` (unit) | function | `block-form-kernels` | the function is one kernel |
+    | `block.step` (unit) | function | `block-form-kernels` | the function lists the kernels of one update |
+    | `block.config` (`#block.config`) | kernel | `block-select-config` | how the kernel is executed |
+    | `block.grid` (`i64`) | kernel | `block-tile` | how many blocks there are |
+  }];
+  let extraClassDeclaration = [{
+    /// Names of the function attributes that the passes of this level share.
+    static constexpr ::llvm::StringLiteral kernelAttrName = "block.kernel";
+    static constexpr ::llvm::StringLiteral stepAttrName = "block.step";
+    static constexpr ::llvm::StringLiteral configAttrName = "block.config";
+    static constexpr ::llvm::StringLiteral gridAttrName = "block.grid";
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+}
+
+def Block_Dot : I32EnumAttr<"Dot", "precision of a matrix product", [
+    I32EnumAttrCase<"ieee", 0>, I32EnumAttrCase<"tf32x3", 1>,
+    I32EnumAttrCase<"bf16", 2>]> {
+  let cppNamespace = "::mlir::block";
+  let genSpecializedAttr = 0;
+}
+
+def Block_ConfigAttr : AttrDef<Block_Dialect, "Config"> {
+  let mnemonic = "config";
+  let summary = "how one kernel is executed";
+  let description = [{
+    Every decision about a kernel, as text. A pass chooses it, later passes
+    only read it. A key that is absent leaves its matter open or does not
+    concern the kernel; a kernel is either cut into `rows` or into a `tile`.
+
+    * `rows`: rows of a block, of a kernel whose blocks own whole rows.
+    * `chunk`: columns that one iteration of a loop over a row handles.
+    * `tile`: `[m, n]`, the result tile of a block, or `[m, n, k]` with the
+      depth that one iteration of the loop over k handles.
+    * `micro`: `[m, n]`, the part of a tile that stays in registers on a CPU.
+    * `lanes`: 32-bit floats of a native vector that the kernel is cut for.
+    * `warps`, `stages`, `maxnreg`: warps of a block, stages of the copy
+      pipeline, registers of a thread (GPUs).
+    * `dot`: how products of floats are formed: `ieee` (one fused multiply-add
+      in binary32), `tf32x3` (three TF32 products), `bf16` (operands rounded).
+
+    Example:
+    ```mlir
+    #block.config<rows = 4, chunk = 32, lanes = 16>
+    #block.config<tile = [128, 128, 32], warps = 4, stages = 3, dot = tf32x3>
+    ```
+  }];
+  let parameters = (ins
+    OptionalParameter<"int64_t">:$rows,
+    OptionalParameter<"int64_t">:$chunk,
+    OptionalArrayRefParameter<"int64_t">:$tile,
+    OptionalArrayRefParameter<"int64_t">:$micro,
+    OptionalParameter<"int64_t">:$lanes,
+    OptionalParameter<"int64_t">:$warps,
+    OptionalParameter<"int64_t">:$stages,
+    OptionalParameter<"int64_t">:$maxnreg,
+    DefaultValuedParameter<"::mlir::block::Dot", "::mlir::block::Dot::ieee">:$dot);
+  let assemblyFormat = [{
+    `<` struct($rows, $chunk, custom<Sizes>($tile), custom<Sizes>($micro),
+               $lanes, $warps, $stages, $maxnreg, $dot) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // STEEP_DIALECTS_BLOCK_BLOCK_TD

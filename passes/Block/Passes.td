@@ -1,0 +1,119 @@
+//===- Passes.td - from bound functions to block programs --*- tablegen -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_PASSES_BLOCK_PASSES_TD
+#define STEEP_PASSES_BLOCK_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "cut every update into kernels and a step that calls them";
+  let description = [{
+    Turns every function that carries `optim.role` on its arguments (an update
+    on tensors) into one step function and its kernels, both on memrefs.
+
+    An op that needs the whole of a value (a product needs its operands, a
+    Frobenius norm its matrix) starts a new kernel after the kernel that makes
+    the value; row-wise and elementwise ops stay in the kernel of what they
+    read; a product keeps its fill and its elementwise epilogue. What an op
+    needs is asked of its `TilingInterface` or of its indexing maps. Ops that
+    do not depend on one another but have the same grid share a kernel, so
+    that what both read is read once.
+
+    Results go straight into the memory of the argument they replace. A value
+    that crosses kernels lives in the workspace, one `memref<?xi8>` argument of
+    the step, whose 64-byte aligned parts are reused once nobody reads them.
+
+    ```mlir
+    func.func @sign_8x8(%w: tensor<8x8xf32> {optim.role = "weight"}, ...)
+        -> (tensor<8x8xf32> {optim.role = "weight"}) {...}
+    ```
+    becomes
+    ```mlir
+    func.func @sign_8x8_k0(%w: memref<8x8xf32>, ...) attributes {block.kernel} {
+      %0 = bufferization.to_tensor %w restrict writable : ...
+      ...
+      bufferization.materialize_in_destination %9 in restrict writable %w : ...
+      return
+    }
+    func.func @sign_8x8(%w: memref<8x8xf32> {optim.role = "weight"}, ...,
+        %ws: memref<0xi8> {optim.role = "workspace"}) attributes {block.step} {
+      call @sign_8x8_k0(%w, ...) : ...
+      return
+    }
+    ```
+    Remarks of the category `block-form-kernels` tell what was fused and what
+    was not, and why.
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::block::BlockDialect",
+    "mlir::bufferization::BufferizationDialect", "mlir::func::FuncDialect",
+    "mlir::memref::MemRefDialect", "mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Number of kernels formed">,
+    Statistic<"workspaceBytes", "workspace-bytes", "Bytes of workspace, summed over updates">];
+}
+
+def SelectConfig : Pass<"block-select-config", "::mlir::func::FuncOp"> {
+  let summary = "decide how each kernel is executed";
+  let description = [{
+    Sets `#block.config` on every `block.kernel` that has none. This pass holds
+    the only heuristics of the level; it knows the target only through its
+    options. A config that is already there stays, so that a user or a tuner
+    can decide otherwise.
+  }];
+  let dependentDialects = ["mlir::block::BlockDialect"];
+  let options = [
+    Option<"lanes", "lanes", "int64_t", "16", "32-bit floats of a native vector">,
+    Option<"registers", "registers", "int64_t", "32", "vector registers">,
+    Option<"l1", "l1", "int64_t", "32768", "bytes of the first-level data cache">,
+    Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">];
+}
+
+def Tile : Pass<"block-tile", "::mlir::func::FuncOp"> {
+  let summary = "make each kernel one forall over the blocks of its grid";
+  let description = [{
+    Tiles every `block.kernel` as its `#block.config` says: one outer
+    `scf.forall` with the mapping `#gpu.block<x>`, `scf.for` loops inside, and
+    sets `block.grid`, the number of blocks. `geo` ops are decomposed to
+    `linalg` on the way.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::block::BlockDialect", "mlir::gpu::GPUDialect",
+    "mlir::linalg::LinalgDialect", "mlir::math::MathDialect",
+    "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
+def Vectorize : Pass<"block-vectorize", "::mlir::func::FuncOp"> {
+  let summary = "turn the linalg ops of a block into vector ops";
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::math::MathDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect", "mlir::vector::VectorDialect"];
+}
+
+def Bufferize : Pass<"block-bufferize", "::mlir::ModuleOp"> {
+  let summary = "bufferize kernels in place";
+  let description = [{
+    Afterwards every tensor is a view of an argument: no allocation, no copy.
+    A kernel for which that is impossible is an error.
+  }];
+  let dependentDialects = [
+    "mlir::bufferization::BufferizationDialect", "mlir::memref::MemRefDialect"];
+}
+
+def Verify : Pass<"block-verify", "::mlir::ModuleOp"> {
+  let summary = "check what holds after the block level";
+  let description = [{
+    Every `block.kernel` has memref and scalar arguments and no result, one
+    `#block.config`, exactly one `scf.forall` at its top level, no `geo` op, no
+    tensor, no allocation and no copy of a memref to itself. Every
+    `block.step` only takes views of its workspace and calls kernels.
+  }];
+}
+
+#endif // STEEP_PASSES_BLOCK_PASSES_TD
