@@ -1,0 +1,106 @@
+//===- OptimAttrs.cpp - attributes and types of the optim dialect ---------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Optim/Optim.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::optim;
+
+#include "dialects/Optim/OptimEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Optim/OptimAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Optim/OptimTypes.cpp.inc"
+
+void OptimDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Optim/OptimAttrs.cpp.inc"
+      >();
+}
+
+void OptimDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Optim/OptimTypes.cpp.inc"
+      >();
+}
+
+/// Parses `NAME = FLOAT`.
+static ParseResult parseNamedFloat(AsmParser &parser, StringRef name,
+                                   double &value) {
+  return failure(parser.parseKeyword(name) || parser.parseEqual() ||
+                 parser.parseFloat(value));
+}
+
+//===----------------------------------------------------------------------===//
+// WarmupCosineAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+WarmupCosineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         APFloat warmup, APFloat floor) {
+  // Written so that NaN fails too.
+  double share = warmup.convertToDouble(), last = floor.convertToDouble();
+  if (!(share >= 0.0 && share < 1.0))
+    return emitError() << "expected warmup in [0, 1), but got " << share;
+  if (!(last >= 0.0 && last <= 1.0))
+    return emitError() << "expected floor in [0, 1], but got " << last;
+  return success();
+}
+
+Attribute WarmupCosineAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  double warmup = 0, floor = 0;
+  if (parser.parseLess() || parseNamedFloat(parser, "warmup", warmup) ||
+      parser.parseComma() || parseNamedFloat(parser, "floor", floor) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<WarmupCosineAttr>(loc, parser.getContext(),
+                                             APFloat(warmup), APFloat(floor));
+}
+
+void WarmupCosineAttr::print(AsmPrinter &printer) const {
+  printer << "<warmup = ";
+  printer.printFloat(getWarmup());
+  printer << ", floor = ";
+  printer.printFloat(getFloor());
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// GlobalNormAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+GlobalNormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       APFloat max) {
+  if (!max.isFinite() || max.isNegative() || max.isZero())
+    return emitError() << "expected a positive, finite norm, but got "
+                       << max.convertToDouble();
+  return success();
+}
+
+Attribute GlobalNormAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  double max = 0;
+  if (parser.parseLess() || parser.parseFloat(max) || parser.parseGreater())
+    return {};
+  return parser.getChecked<GlobalNormAttr>(loc, parser.getContext(),
+                                           APFloat(max));
+}
+
+void GlobalNormAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printer.printFloat(getMax());
+  printer << ">";
+}
