@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace steep {
@@ -29,6 +31,10 @@ template <typename... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
+
+/// Text from outside, for a message: in single quotes, on one line (control
+/// characters are escaped), and cut after 200 bytes.
+std::string quote(std::string_view text);
 
 } // namespace steep
 

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace steep {
@@ -22,6 +24,9 @@ enum class DType {
   BOOL,
   U8,
   I8,
+  F8_E5M2,
+  F8_E4M3,
+  F8_E8M0,
   I16,
   U16,
   F16,
@@ -31,13 +36,19 @@ enum class DType {
   F32,
   I64,
   U64,
-  F64
+  F64,
+  C64
 };
 
 /// Bytes of one element.
 std::size_t sizeOf(DType dtype);
 /// The safetensors name, "F32".
 const char *nameOf(DType dtype);
+/// The type of that name, if it is one of the above.
+std::optional<DType> dtypeNamed(std::string_view name);
+/// The product of the sizes (1 for none), or nothing where one is negative or
+/// the product does not fit.
+std::optional<int64_t> elementCount(const std::vector<int64_t> &shape);
 
 /// A dense, row-major tensor that owns 64-byte aligned memory. Copies share
 /// the memory (as handles do); clone() makes new memory.
