@@ -1,0 +1,67 @@
+//===- Geo.td - what an update is --------------------------*- tablegen -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_DIALECTS_GEO_GEO_TD
+#define STEEP_DIALECTS_GEO_GEO_TD
+
+include "mlir/IR/DialectBase.td"
+
+def Geo_Dialect : Dialect {
+  let name = "geo";
+  let cppNamespace = "::mlir::geo";
+  let summary = "Geometries of optimizer updates and their building blocks";
+  let description = [{
+    An update of a weight matrix is steepest in some geometry: among all
+    increments `S` of at most a given size, it minimises `<G, S>`. The dialect
+    says which size is meant (the oracles: `geo.spectral`, `geo.common_ball`,
+    `geo.max_row`), what the oracle is fed (`geo.ema`, `geo.momentum`,
+    `geo.correct_bias`, `geo.scale`, `geo.center`) and how its answer reaches
+    the weight (`geo.shape_scale`, `geo.apply`). `geo.adamw` stands beside
+    them as the baseline. Nothing here knows of machines.
+
+    Notation, as in arXiv:2608.22253: `G` is a gradient or what plays its part,
+    `S` the **signed** increment, learning rate included, that is added to the
+    weight; `P X` is `X` minus its mean row; `||.||` without index is the
+    Euclidean norm; `r` a radius.
+
+    Every op works on values: matrices are `tensor<mxnxf32>` of rank 2, static
+    or dynamic, rows are outputs of the layer. Constants are attributes in f64
+    and rounded to f32 once; learning rate, decay, clip factor and step number
+    are operands. A type `tensor<?x?xf32>`, what specs are written in, is not
+    spelled out:
+
+    ```mlir
+    %b1 = geo.ema %b, %g {beta = 0.95}
+    %b1 = geo.ema %b, %g {beta = 0.95} : tensor<50257x512xf32>
+    ```
+
+    ### Facts
+
+    What holds for a function argument, and cannot be seen in the code, stands
+    in its attribute `geo.facts`, an array of fact attributes
+    (`#geo.zero_column_sum`, `#geo.shift_invariant`). Passes use facts, they
+    never guess them.
+
+    ```mlir
+    func.func @head(%g: tensor<50257x512xf32> {geo.facts = [#geo.zero_column_sum]})
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let useDefaultAttributePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasOperationAttrVerify = 1;
+  let hasCanonicalizer = 1;
+  let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    /// Name of the argument attribute that lists facts.
+    static constexpr ::llvm::StringLiteral factsAttrName = "geo.facts";
+  }];
+}
+
+#endif // STEEP_DIALECTS_GEO_GEO_TD

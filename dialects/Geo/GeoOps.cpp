@@ -1,0 +1,251 @@
+//===- GeoOps.cpp - syntax and verifiers of the geo ops -------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Geo/Geo.h"
+#include "dialects/Geo/GeoDetail.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::geo;
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+/// The type that specs are written in, and that is not spelled out.
+static Type getSpecMatrixType(MLIRContext *context) {
+  return RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic},
+                               Float32Type::get(context));
+}
+
+/// The shortest decimal that is this f64, in the form that the parser reads.
+static std::string getShortest(double value) {
+  std::string text;
+  for (int digits = 1; digits <= 17; ++digits) {
+    text.clear();
+    llvm::raw_string_ostream(text) << llvm::format("%.*g", digits, value);
+    if (std::strtod(text.c_str(), nullptr) == value)
+      break;
+  }
+  if (text.find_first_of(".n") == std::string::npos) // nan, inf have an n
+    text.insert(std::min(text.find('e'), text.size()), ".0");
+  return text;
+}
+
+static bool isDefault(NamedAttribute setting) {
+  if (auto number = dyn_cast<FloatAttr>(setting.getValue()))
+    return setting.getName() == "eps" && number.getValue().isPosZero();
+  auto text = dyn_cast<StringAttr>(setting.getValue());
+  return setting.getName() == "kind" && text && text == "original";
+}
+
+/// Prints the attributes that the syntax does not show elsewhere, numbers as
+/// people write them, then the type of the matrices.
+static void printSettings(OpAsmPrinter &printer, Operation *op,
+                          DictionaryAttr settings, Type type) {
+  SmallVector<NamedAttribute> shown;
+  for (NamedAttribute setting : settings)
+    if (!isDefault(setting) && !isa<DotAttr>(setting.getValue()) &&
+        setting.getName() != "operandSegmentSizes")
+      shown.push_back(setting);
+  if (!shown.empty()) {
+    printer << " {";
+    llvm::interleaveComma(shown, printer, [&](NamedAttribute setting) {
+      auto number = dyn_cast<FloatAttr>(setting.getValue());
+      auto count = dyn_cast<IntegerAttr>(setting.getValue());
+      StringRef name = setting.getName().getValue();
+      if (number && number.getType().isF64() && number.getValue().isFinite())
+        printer << name << " = " << getShortest(number.getValueAsDouble());
+      else if (count && count.getType().isSignlessInteger(64))
+        printer << name << " = " << count.getInt();
+      else
+        printer.printNamedAttribute(setting);
+    });
+    printer << '}';
+  }
+  if (type != getSpecMatrixType(op->getContext()))
+    printer << " : " << type;
+}
+
+static ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
+                                 Type &type) {
+  if (parser.parseOptionalAttrDict(settings))
+    return failure();
+  if (succeeded(parser.parseOptionalColon()))
+    return parser.parseType(type);
+  type = getSpecMatrixType(parser.getContext());
+  return success();
+}
+
+static ParseResult parseDot(OpAsmParser &parser, DotAttr &dot) {
+  dot = DotAttr::get(parser.getContext(), Dot::ieee);
+  if (failed(parser.parseOptionalKeyword("dot")))
+    return success();
+  StringRef keyword;
+  if (parser.parseLParen())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Dot> value = symbolizeDot(keyword);
+  if (!value)
+    return parser.emitError(loc, "expected ieee, tf32x3 or bf16, but got ")
+           << keyword;
+  dot = DotAttr::get(parser.getContext(), *value);
+  return parser.parseRParen();
+}
+
+static void printDot(OpAsmPrinter &printer, Operation *, DotAttr dot) {
+  if (dot && dot.getValue() != Dot::ieee)
+    printer << " dot(" << stringifyDot(dot.getValue()) << ')';
+}
+
+ParseResult MomentumOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand buffer, gradient;
+  Type type;
+  if (parser.parseOperand(buffer) || parser.parseComma() ||
+      parser.parseOperand(gradient) ||
+      parseSettings(parser, result.attributes, type) ||
+      parser.resolveOperands({buffer, gradient}, type, result.operands))
+    return failure();
+  // The look-ahead is a result only where it is asked for.
+  bool nesterov = bool(result.attributes.get(getNesterovAttrName(result.name)));
+  result.addTypes(SmallVector<Type>(nesterov ? 2 : 1, type));
+  return success();
+}
+
+void MomentumOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getBuffer() << ", " << getGradient();
+  printSettings(printer, *this, (*this)->getAttrDictionary(),
+                getBuffer().getType());
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Geo/GeoOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+static std::string str(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9g", value);
+  return text;
+}
+
+static LogicalResult verifyBeta(Operation *op, StringRef name, APFloat beta) {
+  double value = beta.convertToDouble();
+  if (value >= 0 && value < 1)
+    return success();
+  return op->emitOpError("expected ")
+         << name << " in [0, 1), but got " << str(value);
+}
+
+/// eps is used in f32: one that vanishes there is not what was asked for.
+static LogicalResult verifyEps(Operation *op, APFloat eps) {
+  double value = eps.convertToDouble();
+  if (!std::isfinite(value) || value < 0)
+    return op->emitOpError("expected eps to be finite and at least 0, but got ")
+           << str(value);
+  if (value != 0 && static_cast<float>(value) == 0)
+    return op->emitOpError("expected eps to be 0 or at least 1e-45, the "
+                           "smallest f32, but got ")
+           << str(value);
+  return success();
+}
+
+LogicalResult EmaOp::verify() { return verifyBeta(*this, "beta", getBeta()); }
+
+LogicalResult CorrectBiasOp::verify() {
+  return verifyBeta(*this, "beta", getBeta());
+}
+
+LogicalResult MomentumOp::verify() {
+  if (failed(verifyBeta(*this, "beta", getBeta())))
+    return failure();
+  unsigned expected = getNesterov() ? 2 : 1;
+  if (getNumResults() != expected)
+    return emitOpError("expected ")
+           << expected << (getNesterov() ? " results with" : " result without")
+           << " nesterov, but got " << getNumResults();
+  Type type = getBuffer().getType();
+  if (getGradient().getType() != type ||
+      llvm::any_of(getResultTypes(), [&](Type t) { return t != type; }))
+    return emitOpError("expected buffer, gradient and results of one type, ")
+           << type;
+  return success();
+}
+
+LogicalResult NormalizeRowsOp::verify() { return verifyEps(*this, getEps()); }
+LogicalResult MaxRowOp::verify() { return verifyEps(*this, getEps()); }
+LogicalResult CommonBallOp::verify() { return verifyEps(*this, getEps()); }
+
+LogicalResult RowSquaresOp::verify() {
+  if (getInput().getType().getDimSize(0) != getResult().getType().getDimSize(0))
+    return emitOpError("expected one value a row of ")
+           << getInput().getType() << ", but got " << getResult().getType();
+  return success();
+}
+
+LogicalResult RowSquaresOp::inferReturnTypes(MLIRContext *context,
+                                             std::optional<Location>,
+                                             ValueRange operands,
+                                             DictionaryAttr, OpaqueProperties,
+                                             RegionRange,
+                                             SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(operands.front().getType());
+  types.push_back(RankedTensorType::get(input.getShape().take_front(),
+                                        Float64Type::get(context)));
+  return success();
+}
+
+LogicalResult SpectralOp::verify() {
+  if (failed(verifyEps(*this, getEps())))
+    return failure();
+  return success();
+}
+
+LogicalResult ShapeScaleOp::verify() {
+  StringRef kind = getKind();
+  if (kind == "original" || kind == "match_rms_adamw")
+    return success();
+  return emitOpError("expected kind to be \"original\" or "
+                     "\"match_rms_adamw\", but got \"")
+         << kind << '"';
+}
+
+LogicalResult AdamWOp::verify() {
+  if (failed(verifyBeta(*this, "beta1", getBeta1())) ||
+      failed(verifyBeta(*this, "beta2", getBeta2())) ||
+      failed(verifyEps(*this, getEps())))
+    return failure();
+  // An element that never had a gradient would be 0/0.
+  if (getEps().isZero())
+    return emitOpError("expected eps to be positive");
+  return success();
+}
+
+LogicalResult ApplyOp::verify() {
+  if (bool(getLr()) != bool(getWd()))
+    return emitOpError("expected decay to name both learning rate and decay");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What passes ask of a geometry
+//===----------------------------------------------------------------------===//
+
+StringRef MaxRowOp::getDualNorm() { return "sum_i ||g_i||"; }
+
+StringRef CommonBallOp::getDualNorm() { return "sum_i ||(P G)_i||"; }
+bool CommonBallOp::isBlindToRowShifts() { return true; }
+bool CommonBallOp::hasCenteredResult() { return true; }
+
+StringRef SpectralOp::getDualNorm() { return "||G||_nuclear"; }

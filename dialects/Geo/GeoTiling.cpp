@@ -1,0 +1,120 @@
+//===- GeoTiling.cpp - tiles of rows and of elements ----------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Geo/GeoDetail.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mlir::geo;
+
+static bool isMatrix(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 2;
+}
+
+/// The first matrix among the operands; all of them have its shape.
+static Value getMatrix(Operation *op) {
+  return *llvm::find_if(op->getOperands(), isMatrix);
+}
+
+/// Completes a tile of the first dimensions to one of a whole matrix.
+static void completeTile(OpBuilder &b, Operation *op,
+                         SmallVectorImpl<OpFoldResult> &offsets,
+                         SmallVectorImpl<OpFoldResult> &sizes) {
+  if (offsets.size() == 2)
+    return;
+  SmallVector<OpFoldResult> whole =
+      tensor::getMixedSizes(b, op->getLoc(), getMatrix(op));
+  for (size_t i = offsets.size(); i < whole.size(); ++i) {
+    offsets.push_back(b.getIndexAttr(0));
+    sizes.push_back(whole[i]);
+  }
+}
+
+SmallVector<Range> geo::detail::getIterationDomain(OpBuilder &b, Operation *op,
+                                                   unsigned loops) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(b, op->getLoc(), getMatrix(op));
+  SmallVector<Range> domain;
+  for (OpFoldResult size : ArrayRef(sizes).take_front(loops))
+    domain.push_back({b.getIndexAttr(0), size, b.getIndexAttr(1)});
+  return domain;
+}
+
+FailureOr<TilingResult> geo::detail::tile(OpBuilder &b, Operation *op,
+                                          ArrayRef<OpFoldResult> offsets,
+                                          ArrayRef<OpFoldResult> sizes) {
+  SmallVector<OpFoldResult> fullOffsets(offsets), fullSizes(sizes);
+  completeTile(b, op, fullOffsets, fullSizes);
+  SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
+
+  SmallVector<Value> operands;
+  SmallVector<Operation *> slices;
+  for (Value operand : op->getOperands()) {
+    if (isMatrix(operand)) {
+      auto slice = tensor::ExtractSliceOp::create(
+          b, op->getLoc(), operand, fullOffsets, fullSizes, strides);
+      slices.push_back(slice);
+      operand = slice;
+    }
+    operands.push_back(operand);
+  }
+
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : fullSizes)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes()) {
+    auto tensorType = cast<RankedTensorType>(type);
+    types.push_back(
+        tensorType.clone(ArrayRef(shape).take_front(tensorType.getRank())));
+  }
+  Operation *tiled = clone(b, op, types, operands);
+  return TilingResult{
+      {tiled}, llvm::to_vector_of<Value>(tiled->getResults()), slices};
+}
+
+LogicalResult geo::detail::getResultTilePosition(
+    OpBuilder &b, Operation *op, unsigned resultNumber,
+    ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+    SmallVector<OpFoldResult> &resultOffsets,
+    SmallVector<OpFoldResult> &resultSizes) {
+  resultOffsets.assign(offsets.begin(), offsets.end());
+  resultSizes.assign(sizes.begin(), sizes.end());
+  completeTile(b, op, resultOffsets, resultSizes);
+  auto type = cast<RankedTensorType>(op->getResult(resultNumber).getType());
+  resultOffsets.resize(type.getRank());
+  resultSizes.resize(type.getRank());
+  return success();
+}
+
+LogicalResult geo::detail::getDomainTileFromResultTile(
+    Operation *op, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+    SmallVectorImpl<OpFoldResult> &domainOffsets,
+    SmallVectorImpl<OpFoldResult> &domainSizes) {
+  size_t loops = cast<TilingInterface>(op).getLoopIteratorTypes().size();
+  // Columns of the result that the op only gives together.
+  auto shape = cast<RankedTensorType>(getMatrix(op).getType()).getShape();
+  for (size_t i = loops; i < offsets.size(); ++i)
+    if (!isZeroInteger(offsets[i]) || ShapedType::isDynamic(shape[i]) ||
+        getConstantIntValue(sizes[i]) != shape[i])
+      return failure();
+  domainOffsets.assign(offsets.begin(), offsets.begin() + loops);
+  domainSizes.assign(sizes.begin(), sizes.begin() + loops);
+  return success();
+}
+
+FailureOr<TilingResult> geo::detail::generateResultTileValue(
+    OpBuilder &b, Operation *op, unsigned resultNumber,
+    ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
+  SmallVector<OpFoldResult> domainOffsets, domainSizes;
+  if (failed(getDomainTileFromResultTile(op, offsets, sizes, domainOffsets,
+                                         domainSizes)))
+    return failure();
+  return tile(b, op, domainOffsets, domainSizes);
+}
