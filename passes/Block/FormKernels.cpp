@@ -4,19 +4,23 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An update on tensors becomes kernels and one step that calls them. The
+// decisions are KernelGraph's (which ops share a kernel) and Placement's (where
+// values live); this file writes them down.
+//
+//===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
 #include "passes/Block/Passes.h"
+#include "passes/Block/Placement.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mlir::block {
 #define GEN_PASS_DEF_FORMKERNELS
@@ -27,8 +31,383 @@ using namespace mlir;
 using namespace mlir::block;
 
 namespace {
+
+//===----------------------------------------------------------------------===//
+// One kernel
+//===----------------------------------------------------------------------===//
+
+/// Writes one call of a placement as a function.
+class KernelBuilder {
+public:
+  KernelBuilder(const Placement &placement, const Call &call)
+      : placement(placement), call(call) {
+    for (const Store &store : call.stores)
+      written.insert(store.to);
+    made.insert(call.ops.begin(), call.ops.end());
+  }
+
+  func::FuncOp build(Location loc, StringRef name);
+
+  /// What the step hands over, a `Storage *` or a scalar for each argument.
+  SmallVector<PointerUnion<Storage *, Value>> arguments;
+
+private:
+  Value getArgument(Type type, PointerUnion<Storage *, Value> what);
+  Value getMemory(Storage *storage) {
+    return getArgument(storage->type, storage);
+  }
+  Value getTensor(Value memory, bool writable);
+  Value getDestination(const Store &store);
+  Value viewMemory(Operation *view, Value memory);
+  Value read(Value value);
+  Value readInit(Value init, Value destination);
+  void cloneOp(Operation *op);
+  void writeStores();
+  OpBuilder atTop();
+
+  const Placement &placement;
+  const Call &call;
+  llvm::SmallPtrSet<Storage *, 4> written;
+  llvm::SmallPtrSet<Operation *, 8> made;
+
+  func::FuncOp kernel;
+  /// Views and tensors of arguments stand before everything else.
+  Operation *lastAtTop = nullptr;
+  OpBuilder body{static_cast<MLIRContext *>(nullptr)};
+  IRMapping mapping;
+  llvm::DenseMap<void *, Value> argumentOf;
+  llvm::DenseMap<Value, Value> tensorOf;
+  /// Views of memory, by the op that takes the view.
+  llvm::DenseMap<Operation *, Value> viewOf;
+};
+
+} // namespace
+
+OpBuilder KernelBuilder::atTop() {
+  OpBuilder b(body);
+  if (lastAtTop)
+    b.setInsertionPointAfter(lastAtTop);
+  else
+    b.setInsertionPointToStart(&kernel.getBody().front());
+  return b;
+}
+
+Value KernelBuilder::getArgument(Type type,
+                                 PointerUnion<Storage *, Value> what) {
+  Value &argument = argumentOf[what.getOpaqueValue()];
+  if (!argument) {
+    argument = kernel.getBody().addArgument(type, kernel.getLoc());
+    arguments.push_back(what);
+  }
+  return argument;
+}
+
+Value KernelBuilder::getTensor(Value memory, bool writable) {
+  Value &tensor = tensorOf[memory];
+  if (!tensor) {
+    auto type = cast<MemRefType>(memory.getType());
+    OpBuilder b = atTop();
+    auto op = bufferization::ToTensorOp::create(
+        b, kernel.getLoc(),
+        RankedTensorType::get(type.getShape(), type.getElementType()), memory,
+        /*restrict=*/true, writable);
+    lastAtTop = op;
+    tensor = op;
+  }
+  return tensor;
+}
+
+/// The view of `memory` that a view op takes of a tensor, or the place that an
+/// insertion writes to.
+Value KernelBuilder::viewMemory(Operation *view, Value memory) {
+  Value &result = viewOf[view];
+  if (result)
+    return result;
+  OpBuilder b = atTop();
+  Location loc = kernel.getLoc();
+  auto subview = [&](auto op, RankedTensorType type) -> Value {
+    MemRefType layout = memref::SubViewOp::inferRankReducedResultType(
+        type.getShape(), cast<MemRefType>(memory.getType()),
+        op.getStaticOffsets(), op.getStaticSizes(), op.getStaticStrides());
+    return memref::SubViewOp::create(b, loc, layout, memory,
+                                     op.getStaticOffsets(), op.getStaticSizes(),
+                                     op.getStaticStrides());
+  };
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(view))
+    result = subview(slice, slice.getType());
+  else if (auto insert = dyn_cast<tensor::InsertSliceOp>(view))
+    result = subview(insert, insert.getSourceType());
+  else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(view))
+    result =
+        memref::ExpandShapeOp::create(b, loc, expand.getResultType().getShape(),
+                                      memory, expand.getReassociationIndices());
+  else
+    result = memref::CollapseShapeOp::create(
+        b, loc, memory,
+        cast<tensor::CollapseShapeOp>(view).getReassociationIndices());
+  lastAtTop = result.getDefiningOp();
+  return result;
+}
+
+/// The value inside of the kernel that stands for `value` of the update.
+Value KernelBuilder::read(Value value) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *def = value.getDefiningOp();
+  if (def && isRepeatable(def)) {
+    for (Value operand : def->getOperands())
+      read(operand);
+    body.clone(*def, mapping);
+    return mapping.lookup(value);
+  }
+  if (!isa<TensorType>(value.getType())) {
+    mapping.map(value, getArgument(value.getType(), value));
+    return mapping.lookup(value);
+  }
+  // A tensor in memory, perhaps seen through views.
+  SmallVector<Operation *> views;
+  Value base = value;
+  for (; isView(base.getDefiningOp());
+       base = base.getDefiningOp()->getOperand(0))
+    views.push_back(base.getDefiningOp());
+  Storage *storage = placement.storageOf.lookup(base);
+  Value memory = getMemory(storage);
+  for (Operation *view : llvm::reverse(views))
+    memory = viewMemory(view, memory);
+  mapping.map(value, getTensor(memory, written.contains(storage)));
+  return mapping.lookup(value);
+}
+
+Value KernelBuilder::getDestination(const Store &store) {
+  Value memory = getMemory(store.to);
+  if (store.place)
+    memory = viewMemory(store.place, memory);
+  return getTensor(memory, /*writable=*/true);
+}
+
+/// What an op starts from that writes to `destination`: nothing where it starts
+/// from an empty tensor, else the same bits, there.
+Value KernelBuilder::readInit(Value init, Value destination) {
+  Operation *def = init.getDefiningOp();
+  if (isa_and_present<tensor::EmptyOp>(def))
+    return destination;
+  if (auto fill = dyn_cast_if_present<linalg::FillOp>(def);
+      fill && isRepeatable(fill))
+    return linalg::FillOp::create(body, fill.getLoc(), read(fill.value()),
+                                  destination)
+        .getResult(0);
+  Value value = read(init);
+  if (value == destination || (def && made.contains(def)))
+    return value;
+  return linalg::CopyOp::create(body, init.getLoc(), value, destination)
+      .getResult(0);
+}
+
+void KernelBuilder::cloneOp(Operation *op) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used)
+    read(value);
+  IRMapping local(mapping);
+  if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
+    for (OpResult result : op->getResults()) {
+      const auto *store = llvm::find_if(
+          call.stores, [&](const Store &s) { return s.value == result; });
+      if (store == call.stores.end())
+        continue;
+      Value init = style.getTiedOpOperand(result)->get();
+      // The same tensor may be an input as well: then it is not replaced.
+      if (llvm::count(op->getOperands(), init) == 1)
+        local.map(init, readInit(init, getDestination(*store)));
+    }
+  for (Value operand : op->getOperands())
+    if (!local.contains(operand))
+      local.map(operand, read(operand));
+  Operation *copy = body.clone(*op, local);
+  mapping.map(op->getResults(), copy->getResults());
+}
+
+void KernelBuilder::writeStores() {
+  llvm::SmallPtrSet<Value, 4> stored;
+  for (const Store &store : call.stores) {
+    Value value = read(store.value);
+    Value destination = getDestination(store);
+    Operation *def = store.value.getDefiningOp();
+    // One value goes straight to one place, and is copied to others.
+    if (!def || !made.contains(def) || !stored.insert(store.value).second)
+      value = linalg::CopyOp::create(body, kernel.getLoc(), value, destination)
+                  .getResult(0);
+    bufferization::MaterializeInDestinationOp::create(
+        body, kernel.getLoc(), /*result=*/Type(), value,
+        destination.getDefiningOp()->getOperand(0), /*restrict=*/true,
+        /*writable=*/true);
+  }
+}
+
+func::FuncOp KernelBuilder::build(Location loc, StringRef name) {
+  MLIRContext *context = loc.getContext();
+  body = OpBuilder(context);
+  kernel = func::FuncOp::create(loc, name, FunctionType::get(context, {}, {}));
+  kernel->setAttr(BlockDialect::kernelAttrName, UnitAttr::get(context));
+  Block *block = kernel.addEntryBlock();
+  body.setInsertionPointToStart(block);
+  auto end = func::ReturnOp::create(body, loc);
+  body.setInsertionPoint(end);
+  for (Operation *op : call.ops)
+    cloneOp(op);
+  writeStores();
+  kernel.setFunctionType(FunctionType::get(
+      context, kernel.getBody().front().getArgumentTypes(), {}));
+  // Initial values that were replaced.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// The step
+//===----------------------------------------------------------------------===//
+
+/// Gives `func` the memory form of its signature and an empty body; returns
+/// the new block.
+static Block *makeStep(func::FuncOp func, const Placement &placement) {
+  MLIRContext *context = func.getContext();
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  for (BlockArgument argument : func.getArguments()) {
+    Storage *storage = placement.storageOf.lookup(argument);
+    types.push_back(storage ? Type(storage->type) : argument.getType());
+    attributes.push_back(func.getArgAttrDict(argument.getArgNumber()));
+    if (!attributes.back())
+      attributes.back() = DictionaryAttr::get(context);
+  }
+  auto addExtra = [&](StringRef role, MemRefType type) {
+    types.push_back(type);
+    attributes.push_back(DictionaryAttr::get(
+        context, NamedAttribute(StringAttr::get(context, roleAttrName),
+                                StringAttr::get(context, role))));
+  };
+  for (const ExtraArgument &extra : placement.extraArguments)
+    addExtra(extra.role, extra.type);
+  addExtra(workspaceRole, MemRefType::get({placement.workspaceBytes},
+                                          IntegerType::get(context, 8)));
+
+  func.getBody().front().dropAllReferences();
+  func.getBody().getBlocks().clear();
+  func.setFunctionType(FunctionType::get(context, types, {}));
+  func.removeResAttrsAttr();
+  func.setAllArgAttrs(attributes);
+  func->setAttr(BlockDialect::stepAttrName, UnitAttr::get(context));
+  return func.addEntryBlock();
+}
+
+/// A call's operand: memory, or the number of a scalar among the arguments.
+using Operand = std::pair<Storage *, unsigned>;
+using KernelCall = std::pair<func::FuncOp, SmallVector<Operand>>;
+
+/// Replaces the update by the calls of its kernels.
+static void writeStep(func::FuncOp func, const Placement &placement,
+                      ArrayRef<KernelCall> calls) {
+  Location loc = func.getLoc();
+  Block *block = makeStep(func, placement);
+  OpBuilder b = OpBuilder::atBlockEnd(block);
+  llvm::DenseMap<Storage *, Value> views;
+  auto getValue = [&](Operand operand) -> Value {
+    auto [storage, scalar] = operand;
+    if (!storage)
+      return block->getArgument(scalar);
+    if (storage->argument >= 0)
+      return block->getArgument(storage->argument);
+    Value &view = views[storage];
+    if (!view)
+      view = memref::ViewOp::create(
+          b, loc, storage->type, block->getArguments().back(),
+          arith::ConstantIndexOp::create(b, loc, storage->offset),
+          ValueRange());
+    return view;
+  };
+  for (auto [kernel, operands] : calls)
+    func::CallOp::create(b, loc, kernel,
+                         llvm::map_to_vector(operands, getValue));
+  func::ReturnOp::create(b, loc);
+}
+
+namespace {
+
 struct FormKernelsPass : block::impl::FormKernelsBase<FormKernelsPass> {
   using Base::Base;
-  void runOnOperation() override {}
+
+  void runOnOperation() override {
+    bodies.clear();
+    SymbolTable symbols(getOperation());
+    for (auto func :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (isUpdate(func) && failed(split(func, symbols)))
+        return signalPassFailure();
+  }
+
+private:
+  static bool isUpdate(func::FuncOp func) {
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      if (func.getArgAttr(i, roleAttrName) &&
+          isa<TensorType>(func.getArgumentTypes()[i]))
+        return true;
+    return false;
+  }
+
+  LogicalResult split(func::FuncOp func, SymbolTable &symbols);
+  func::FuncOp addKernel(func::FuncOp kernel, func::FuncOp step,
+                         unsigned &count, SymbolTable &symbols);
+
+  /// Kernels by their text: steps of one iteration, and updates with and
+  /// without an increment, are mostly made of the same kernels.
+  llvm::StringMap<func::FuncOp> bodies;
 };
+
 } // namespace
+
+/// Returns the kernel of the module that equals `kernel`, or adds it.
+func::FuncOp FormKernelsPass::addKernel(func::FuncOp kernel, func::FuncOp step,
+                                        unsigned &count, SymbolTable &symbols) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel.print(stream, OpPrintingFlags().useLocalScope());
+  func::FuncOp &known = bodies[text];
+  if (known) {
+    kernel.erase();
+    return known;
+  }
+  known = kernel;
+  kernel.setName((step.getName() + "_k" + Twine(count++)).str());
+  symbols.insert(kernel, Block::iterator(step));
+  ++numKernels;
+  return kernel;
+}
+
+LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
+  separateResults(func);
+  FailureOr<KernelGraph> graph = KernelGraph::build(func);
+  if (failed(graph))
+    return failure();
+  FailureOr<Placement> placement = Placement::build(func, *graph);
+  if (failed(placement))
+    return failure();
+
+  SmallVector<KernelCall> calls;
+  unsigned count = 0;
+  for (const Call &call : placement->calls) {
+    KernelBuilder builder(*placement, call);
+    func::FuncOp kernel = builder.build(func.getLoc(), "kernel");
+    calls.push_back({addKernel(kernel, func, count, symbols), {}});
+    for (PointerUnion<Storage *, Value> what : builder.arguments) {
+      auto scalar = dyn_cast<Value>(what);
+      calls.back().second.push_back(
+          scalar ? Operand(nullptr, cast<BlockArgument>(scalar).getArgNumber())
+                 : Operand(cast<Storage *>(what), 0));
+    }
+  }
+  writeStep(func, *placement, calls);
+  workspaceBytes += placement->workspaceBytes;
+  return success();
+}

@@ -45,6 +45,20 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
       return
     }
     ```
+    What a kernel looks like, in this order:
+    * views of arguments (`memref.subview`, other shapes) and one
+      `bufferization.to_tensor` a piece of memory, `writable` where it is written;
+    * ops on tensors: scalars, `tensor.empty`, `linalg.fill`, `geo`, `linalg`. An op
+      in destination style whose result is written starts from the tensor of its
+      destination, not from an empty one. At most one product of matrices, then
+      with its elementwise epilogue;
+    * one `bufferization.materialize_in_destination` a result. There may be several
+      results, and some that nothing else in the kernel reads; all are cut by the
+      same grid: rows, tiles of a product's result, or, for what ends in tensors
+      of rank 0, a single block.
+
+    Kernels that equal one another are formed once.
+
     Remarks of the category `block-form-kernels` tell what was fused and what
     was not, and why.
   }];

@@ -1,0 +1,287 @@
+//===- Placement.cpp - where the values of an update live -----------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Block/Placement.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace mlir::block;
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+static StringRef getRole(StringAttr role) {
+  return role ? role.getValue() : "";
+}
+
+/// The argument that result `number` replaces, or null.
+static BlockArgument getHome(func::FuncOp func, unsigned number) {
+  StringRef role =
+      getRole(func.getResultAttrOfType<StringAttr>(number, roleAttrName));
+  if (role != weightRole && role != stateRole)
+    return {};
+  // The j-th result of a role replaces the j-th argument of it.
+  unsigned skip = 0;
+  for (unsigned i = 0; i < number; ++i)
+    skip +=
+        getRole(func.getResultAttrOfType<StringAttr>(i, roleAttrName)) == role;
+  for (BlockArgument argument : func.getArguments())
+    if (getRole(func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  roleAttrName)) == role &&
+        skip-- == 0)
+      return argument;
+  return {};
+}
+
+void block::separateResults(func::FuncOp func) {
+  Operation *terminator = func.getBody().front().getTerminator();
+  OpBuilder b(terminator);
+  llvm::SmallPtrSet<Value, 4> seen;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    Value value = operand.get();
+    if (value == getHome(func, operand.getOperandNumber()) ||
+        !isa<RankedTensorType>(value.getType()))
+      continue;
+    Operation *def = value.getDefiningOp();
+    if (def && !isRepeatable(def) && !isView(def) &&
+        !isa<tensor::InsertSliceOp>(def) && seen.insert(value).second)
+      continue;
+    auto type = cast<RankedTensorType>(value.getType());
+    Value empty =
+        tensor::EmptyOp::create(b, operand.getOwner()->getLoc(),
+                                type.getShape(), type.getElementType());
+    operand.set(
+        linalg::CopyOp::create(b, operand.getOwner()->getLoc(), value, empty)
+            .getResult(0));
+  }
+}
+
+Storage *Placement::addStorage(Type tensorType, int64_t argument) {
+  auto type = cast<RankedTensorType>(tensorType);
+  storages->push_back(
+      {MemRefType::get(type.getShape(), type.getElementType()), argument});
+  return &storages->back();
+}
+
+/// Whether `op` is `producer` or something that it reads inside of its kernel.
+static bool feeds(Operation *op, Operation *producer,
+                  const KernelGraph &graph) {
+  SmallVector<Operation *> worklist{producer};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!worklist.empty()) {
+    Operation *next = worklist.pop_back_val();
+    if (next == op)
+      return true;
+    for (const Read &read : graph.getReads(next))
+      if (Operation *def = read.value.getDefiningOp())
+        if (graph.kernelOf.lookup(def) == graph.kernelOf.lookup(producer) &&
+            seen.insert(def).second)
+          worklist.push_back(def);
+  }
+  return false;
+}
+
+/// Whether `value` may be written over the argument at once: everybody who
+/// reads the argument has done so, or is the maker of `value` (or feeds it) and
+/// reads the very block that it writes.
+bool Placement::mayOverwrite(BlockArgument home, OpResult value,
+                             const KernelGraph &graph) const {
+  Operation *producer = value.getOwner();
+  unsigned kernel = graph.kernelOf.lookup(producer);
+  for (auto [op, readerKernel] : graph.kernelOf) {
+    for (const Read &read : graph.getReads(op)) {
+      if (read.value != home || readerKernel < kernel)
+        continue;
+      if (readerKernel > kernel || !feeds(op, producer, graph) ||
+          !graph.isBlockLocal(graph.getWork(op), read,
+                              graph.kernels[kernel].grid.size()))
+        return false;
+    }
+  }
+  return true;
+}
+
+LogicalResult Placement::placeResults(func::FuncOp func,
+                                      const KernelGraph &graph) {
+  for (BlockArgument argument : func.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      storageOf[argument] =
+          addStorage(argument.getType(), argument.getArgNumber());
+  Operation *terminator = func.getBody().front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    StringRef role =
+        getRole(func.getResultAttrOfType<StringAttr>(number, roleAttrName));
+    BlockArgument home = getHome(func, number);
+    if (home == operand.get() && home)
+      continue;
+    auto result = dyn_cast<OpResult>(operand.get());
+    if (role == updateRole || role == squaresRole) {
+      extraArguments.push_back({role, {}});
+      storageOf[result] =
+          addStorage(result.getType(), func.getNumArguments() +
+                                           int64_t(extraArguments.size()) - 1);
+      extraArguments.back().type = storageOf[result]->type;
+      continue;
+    }
+    if (!home)
+      return func.emitOpError()
+             << "has no argument that result #" << number << " replaces; "
+             << "expected optim.role = \"weight\", \"state\", \"update\" or "
+                "\"squares\" and an argument of the same role";
+    if (home.getType() != result.getType())
+      return func.emitOpError()
+             << "expected result #" << number << " to have the type "
+             << home.getType() << " of the argument it replaces, got "
+             << result.getType();
+    if (mayOverwrite(home, result, graph)) {
+      storageOf[result] = storageOf[home];
+      continue;
+    }
+    remark::missed(
+        result.getOwner()->getLoc(),
+        remark::RemarkOpts::name("NotInPlace").category("block-form-kernels"))
+        << "the " << role << " is copied home at the end: what it replaces is "
+        << "still read when it is made";
+    storageOf[result] = addStorage(result.getType());
+    finalCopies.push_back({result, storageOf[home]});
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The workspace
+//===----------------------------------------------------------------------===//
+
+/// An insertion writes into the memory of its destination, backwards through
+/// chains of insertions.
+LogicalResult Placement::placeInsertions(const KernelGraph &graph) {
+  for (const Kernel &kernel : llvm::reverse(graph.kernels))
+    for (Operation *op : llvm::reverse(kernel.ops)) {
+      auto insert = dyn_cast<tensor::InsertSliceOp>(op);
+      if (!insert)
+        continue;
+      Storage *&storage = storageOf[insert.getResult()];
+      if (!storage)
+        storage = addStorage(insert.getType());
+      Storage *memory = storage;
+      Operation *def = insert.getDest().getDefiningOp();
+      if (def && isRepeatable(def) && isa<tensor::EmptyOp, linalg::FillOp>(def))
+        continue;
+      if (!def || isRepeatable(def) || isView(def) ||
+          !insert.getDest().hasOneUse())
+        return insert.emitOpError(
+            "writes into a tensor that has other uses; expected a fill, an "
+            "empty tensor or a result that is used here alone");
+      storageOf[insert.getDest()] = memory;
+    }
+  return success();
+}
+
+/// Values that one kernel makes and another reads need memory.
+void Placement::placeCrossings(const KernelGraph &graph) {
+  for (auto [index, kernel] : llvm::enumerate(graph.kernels))
+    for (Operation *op : kernel.ops)
+      for (const Read &read : graph.getReads(op)) {
+        Operation *def = read.value.getDefiningOp();
+        if (!def || graph.kernelOf.lookup(def) == index)
+          continue;
+        Storage *&storage = storageOf[read.value];
+        if (!storage)
+          storage = addStorage(read.value.getType());
+      }
+}
+
+void Placement::addCalls(const KernelGraph &graph) {
+  for (const Kernel &kernel : graph.kernels) {
+    Call call;
+    for (Operation *op : kernel.ops) {
+      auto insert = dyn_cast<tensor::InsertSliceOp>(op);
+      if (!insert) {
+        call.ops.push_back(op);
+        for (Value result : op->getResults())
+          if (Storage *storage = storageOf.lookup(result))
+            call.stores.push_back({result, storage, nullptr});
+        continue;
+      }
+      Storage *storage = storageOf.lookup(insert.getResult());
+      // What surrounds the insertion is written by a call of its own, since it
+      // has a grid of its own.
+      if (auto fill = insert.getDest().getDefiningOp<linalg::FillOp>();
+          fill && insert.getSourceType().getNumElements() !=
+                      insert.getType().getNumElements())
+        calls.push_back({{fill}, {{fill.getResult(0), storage, nullptr}}});
+      call.stores.push_back({insert.getSource(), storage, insert});
+    }
+    if (!call.stores.empty())
+      calls.push_back(std::move(call));
+  }
+  for (auto [value, home] : finalCopies)
+    calls.push_back({{}, {{value, home, nullptr}}});
+
+  for (auto [index, call] : llvm::enumerate(calls)) {
+    llvm::SmallPtrSet<Operation *, 8> made(call.ops.begin(), call.ops.end());
+    auto read = [&, index = index](Value value) {
+      Operation *def = value.getDefiningOp();
+      if (def && made.contains(def))
+        return;
+      if (Storage *storage = storageOf.lookup(value))
+        storage->use(index);
+    };
+    for (Operation *op : call.ops)
+      if (graph.kernelOf.contains(op))
+        for (const Read &what : graph.getReads(op))
+          read(what.value);
+    for (const Store &store : call.stores) {
+      store.to->use(index);
+      read(stripViews(store.value));
+    }
+  }
+}
+
+/// Largest first, each at the lowest place that is free for all of its life: a
+/// call's results never share bytes with what it reads.
+void Placement::packWorkspace() {
+  SmallVector<Storage *> order;
+  for (Storage &storage : *storages)
+    if (storage.argument < 0 && storage.first != ~0u)
+      order.push_back(&storage);
+  llvm::stable_sort(order, [](Storage *a, Storage *b) {
+    return a->getSize() > b->getSize();
+  });
+  SmallVector<Storage *> placed;
+  for (Storage *storage : order) {
+    SmallVector<Storage *> rivals =
+        llvm::filter_to_vector(placed, [&](Storage *other) {
+          return other->first <= storage->last && storage->first <= other->last;
+        });
+    llvm::sort(rivals,
+               [](Storage *a, Storage *b) { return a->offset < b->offset; });
+    for (Storage *rival : rivals)
+      if (storage->offset + storage->getSize() > rival->offset)
+        storage->offset = std::max(
+            storage->offset, int64_t(llvm::alignTo(
+                                 rival->offset + rival->getSize(), alignment)));
+    placed.push_back(storage);
+    workspaceBytes = std::max<int64_t>(
+        workspaceBytes,
+        llvm::alignTo(storage->offset + storage->getSize(), alignment));
+  }
+}
+
+FailureOr<Placement> Placement::build(func::FuncOp func, KernelGraph &graph) {
+  Placement placement;
+  if (failed(placement.placeResults(func, graph)) ||
+      failed(placement.placeInsertions(graph)))
+    return failure();
+  placement.placeCrossings(graph);
+  placement.addCalls(graph);
+  placement.packWorkspace();
+  return placement;
+}

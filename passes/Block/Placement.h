@@ -1,0 +1,106 @@
+//===- Placement.h - where the values of an update live ---------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decides which memory every value that outlives its kernel is written to: the
+// argument it replaces, an argument of its own, or a part of the workspace.
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_PASSES_BLOCK_PLACEMENT_H
+#define STEEP_PASSES_BLOCK_PLACEMENT_H
+
+#include "passes/Block/KernelGraph.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <deque>
+
+namespace mlir::block {
+
+/// The role attribute of arguments and results, and the roles told apart here.
+constexpr StringLiteral roleAttrName = "optim.role";
+constexpr StringLiteral weightRole = "weight", stateRole = "state",
+                        gradientRole = "gradient", updateRole = "update",
+                        squaresRole = "squares", workspaceRole = "workspace";
+
+/// Memory for one value at a time: a memref argument of the step function, or
+/// bytes [offset, offset + size) of the workspace.
+struct Storage {
+  MemRefType type;
+  /// Number of the step's argument, or -1 in the workspace.
+  int64_t argument = -1;
+  int64_t offset = 0;
+  /// First and last call that uses it, as numbers of `Placement::calls`.
+  unsigned first = ~0u, last = 0;
+
+  int64_t getSize() const {
+    return llvm::divideCeil(
+        type.getNumElements() * type.getElementTypeBitWidth(), 8);
+  }
+  void use(unsigned call) {
+    first = std::min(first, call);
+    last = std::max(last, call);
+  }
+};
+
+/// A value that a kernel writes to memory.
+struct Store {
+  Value value;
+  Storage *to;
+  /// The insertion whose place in `to` is meant, or null for all of `to`.
+  tensor::InsertSliceOp place;
+};
+
+/// What one call does: ops, then stores.
+struct Call {
+  SmallVector<Operation *> ops;
+  SmallVector<Store> stores;
+};
+
+/// Results of an update that are more than arguments: their role and type.
+struct ExtraArgument {
+  StringRef role;
+  MemRefType type;
+};
+
+/// Makes every result of `func` the result of an op of its own, so that each
+/// can be placed by itself: adds copies for returned arguments and repeated
+/// results.
+void separateResults(func::FuncOp func);
+
+class Placement {
+public:
+  static constexpr int64_t alignment = 64;
+
+  static FailureOr<Placement> build(func::FuncOp func, KernelGraph &graph);
+
+  SmallVector<Call> calls;
+  SmallVector<ExtraArgument> extraArguments;
+  /// Where the values are that are in memory, the function's tensors included.
+  llvm::DenseMap<Value, Storage *> storageOf;
+  int64_t workspaceBytes = 0;
+
+private:
+  LogicalResult placeResults(func::FuncOp func, const KernelGraph &graph);
+  LogicalResult placeInsertions(const KernelGraph &graph);
+  void placeCrossings(const KernelGraph &graph);
+  void addCalls(const KernelGraph &graph);
+  void addFinalCopies();
+  void packWorkspace();
+  bool mayOverwrite(BlockArgument home, OpResult value,
+                    const KernelGraph &graph) const;
+  Storage *addStorage(Type tensorType, int64_t argument = -1);
+
+  // A deque, since pointers into it must stay.
+  std::shared_ptr<std::deque<Storage>> storages =
+      std::make_shared<std::deque<Storage>>();
+  /// Results that are made elsewhere and copied home at the end.
+  SmallVector<std::pair<OpResult, Storage *>> finalCopies;
+};
+
+} // namespace mlir::block
+
+#endif // STEEP_PASSES_BLOCK_PLACEMENT_H
