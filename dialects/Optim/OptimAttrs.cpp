@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Optim/Optim.h"
+#include "dialects/Optim/OptimDetail.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::optim;
@@ -33,6 +35,20 @@ void OptimDialect::registerTypes() {
 #define GET_TYPEDEF_LIST
 #include "dialects/Optim/OptimTypes.cpp.inc"
       >();
+}
+
+std::string mlir::optim::detail::getShortest(double value) {
+  std::string text;
+  for (int digits = 1; digits <= 17; ++digits) {
+    text.clear();
+    llvm::raw_string_ostream(text) << llvm::format("%.*g", digits, value);
+    if (std::strtod(text.c_str(), nullptr) == value)
+      break;
+  }
+  // The parser takes only literals with a point for floats.
+  if (text.find('.') == std::string::npos)
+    text.insert(std::min(text.find('e'), text.size()), ".0");
+  return text;
 }
 
 /// Parses `NAME = FLOAT`.
@@ -70,11 +86,9 @@ Attribute WarmupCosineAttr::parse(AsmParser &parser, Type) {
 }
 
 void WarmupCosineAttr::print(AsmPrinter &printer) const {
-  printer << "<warmup = ";
-  printer.printFloat(getWarmup());
-  printer << ", floor = ";
-  printer.printFloat(getFloor());
-  printer << ">";
+  printer << "<warmup = " << detail::getShortest(getWarmup().convertToDouble())
+          << ", floor = " << detail::getShortest(getFloor().convertToDouble())
+          << ">";
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,7 +114,5 @@ Attribute GlobalNormAttr::parse(AsmParser &parser, Type) {
 }
 
 void GlobalNormAttr::print(AsmPrinter &printer) const {
-  printer << "<";
-  printer.printFloat(getMax());
-  printer << ">";
+  printer << "<" << detail::getShortest(getMax().convertToDouble()) << ">";
 }

@@ -20,3 +20,44 @@ void OptimDialect::initialize() {
   registerAttributes();
   registerTypes();
 }
+
+/// Checks an `optim.*` attribute of a function's argument or result.
+static LogicalResult verifySignatureAttr(Operation *op, NamedAttribute attr) {
+  StringRef name = attr.getName().getValue();
+  auto value = dyn_cast<StringAttr>(attr.getValue());
+  auto fail = [&]() -> InFlightDiagnostic {
+    return op->emitOpError("expected '") << name << "' to be ";
+  };
+  if (name == kRoleAttr) {
+    if (!value ||
+        !llvm::is_contained({"weight", "gradient", "state", "lr", "wd", "clip",
+                             "step", "update", "squares", "workspace"},
+                            value.getValue()))
+      return fail() << "the role of an argument or result, but got "
+                    << attr.getValue();
+  } else if (name == kConventionAttr) {
+    if (!value ||
+        !llvm::is_contained({"sum", "ema", "adam", "other"}, value.getValue()))
+      return fail() << "\"sum\", \"ema\", \"adam\" or \"other\", but got "
+                    << attr.getValue();
+  } else if (name == kStateAttr) {
+    if (!value || value.empty())
+      return fail() << "the name of a state, but got " << attr.getValue();
+  } else {
+    return op->emitOpError("has an unknown attribute '")
+           << name << "' on an argument or result";
+  }
+  return success();
+}
+
+LogicalResult OptimDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                     unsigned,
+                                                     NamedAttribute attr) {
+  return verifySignatureAttr(op, attr);
+}
+
+LogicalResult OptimDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                        unsigned,
+                                                        NamedAttribute attr) {
+  return verifySignatureAttr(op, attr);
+}

@@ -36,7 +36,7 @@ def Optim_Dialect : Dialect {
 
     | attribute          | on                | value |
     | ------------------ | ----------------- | ----- |
-    | `optim.role`       | argument, result  | `"weight"`, `"gradient"`, `"state"`, `"lr"`, `"wd"`, `"clip"`, `"step"`; results also `"update"`, `"squares"` |
+    | `optim.role`       | argument, result  | `"weight"`, `"gradient"`, `"state"`, `"lr"`, `"wd"`, `"clip"`, `"step"`, `"update"`, `"squares"`, `"workspace"` |
     | `optim.state`      | state argument    | the name of the state, `"momentum_buffer"` |
     | `optim.convention` | state argument    | how the state is averaged: `"sum"`, `"ema"`, `"adam"`, `"other"` |
     | `optim.rule`       | function          | the name of the rule it was made from |
@@ -60,6 +60,8 @@ def Optim_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerTypes();

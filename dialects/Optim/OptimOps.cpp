@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Optim/Optim.h"
+#include "dialects/Optim/OptimDetail.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -30,6 +31,17 @@ static ParseResult parseFacts(OpAsmParser &parser, ArrayAttr &facts) {
 
 static void printFacts(OpAsmPrinter &printer, Operation *, ArrayAttr facts) {
   llvm::interleaveComma(facts, printer);
+}
+
+static ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate) {
+  return parser.parseAttribute(rate, parser.getBuilder().getF64Type());
+}
+
+static void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate) {
+  if (rate.getValue().isFinite())
+    printer << detail::getShortest(rate.getValueAsDouble());
+  else
+    printer.printAttribute(rate);
 }
 
 /// The type that a rule's matrices have unless it says otherwise.

@@ -76,7 +76,7 @@ def Optim_GroupOp : Optim_Op<"group", [
     A pattern is a glob over the whole name of a parameter: `*` matches any
     characters, dots too; every other character matches itself. The order of
     groups has no meaning: `optim-bind-parameters` refuses a parameter that no
-    group or more than one group claims, and a pattern that claims nothing.
+    group or more than one group matches, and a group that matches nothing.
 
     `lr` is the peak learning rate and `wd` the decoupled weight decay (0 where
     it is left out); both are defaults that a trainer may override at run time.
@@ -100,7 +100,7 @@ def Optim_GroupOp : Optim_Op<"group", [
     DefaultValuedAttr<F64Attr, "0.0">:$wd,
     OptionalAttr<ArrayAttr>:$facts);
   let assemblyFormat = [{
-    $group_name $patterns `uses` $rule `lr` $lr (`wd` $wd^)?
+    $group_name $patterns `uses` $rule `lr` custom<Rate>($lr) (`wd` custom<Rate>($wd)^)?
     (`facts` `(` custom<Facts>($facts)^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
@@ -257,7 +257,7 @@ def Optim_BoundGroupOp : Optim_Op<"bound_group", [HasParent<"SpecOp">]> {
   let arguments = (ins SymbolNameAttr:$group_name, StrAttr:$rule, F64Attr:$lr,
                        DefaultValuedAttr<F64Attr, "0.0">:$wd);
   let assemblyFormat = [{
-    $group_name `uses` $rule `lr` $lr (`wd` $wd^)? attr-dict
+    $group_name `uses` $rule `lr` custom<Rate>($lr) (`wd` custom<Rate>($wd)^)? attr-dict
   }];
   let hasVerifier = 1;
 }

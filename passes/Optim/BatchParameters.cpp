@@ -1,0 +1,95 @@
+//===- BatchParameters.cpp - update equal matrices by one call ------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Optim/Optim.h"
+#include "passes/Optim/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::optim {
+#define GEN_PASS_DEF_BATCHPARAMETERS
+#include "passes/Optim/Passes.h.inc"
+} // namespace mlir::optim
+
+using namespace mlir;
+using namespace mlir::optim;
+
+/// The function that a batch names, or an error.
+static FailureOr<func::FuncOp> lookup(BatchOp batch, FlatSymbolRefAttr symbol,
+                                      const SymbolTable &table) {
+  if (auto function = table.lookup<func::FuncOp>(symbol.getValue()))
+    return function;
+  return batch.emitOpError("names ")
+         << symbol << ", which is no function of the module";
+}
+
+/// Whether the function's weight has the type of each of the parameters.
+static LogicalResult checkTypes(BatchOp batch, func::FuncOp function) {
+  auto spec = cast<SpecOp>(batch->getParentOp());
+  if (function.getNumArguments() == 0)
+    return batch.emitOpError("names @")
+           << function.getSymName() << ", which takes no weight";
+  Type weight = function.getArgument(0).getType();
+  llvm::SmallDenseSet<Attribute> names(batch.getParameters().begin(),
+                                       batch.getParameters().end());
+  for (auto parameter : spec.getBody().getOps<ParameterOp>())
+    if (names.contains(parameter.getParamNameAttr()) &&
+        parameter.getType() != weight)
+      return batch.emitOpError("names @")
+             << function.getSymName() << ", which updates " << weight
+             << ", but '" << parameter.getParamName() << "' has type "
+             << parameter.getType();
+  return success();
+}
+
+/// Joins the batches of one spec; returns how many are left.
+static FailureOr<size_t> join(SpecOp spec, const SymbolTable &table) {
+  Builder builder(spec.getContext());
+  llvm::MapVector<Attribute, SmallVector<BatchOp>> byFunction;
+  for (auto batch : spec.getBody().getOps<BatchOp>())
+    byFunction[batch.getFunctionAttr()].push_back(batch);
+
+  for (auto &[symbol, batches] : byFunction) {
+    SmallVector<Attribute> names;
+    BatchOp first = batches.front();
+    auto function = lookup(first, first.getFunctionAttr(), table);
+    auto update = lookup(first, first.getUpdateAttr(), table);
+    if (failed(function) || failed(update) ||
+        failed(lookup(first, first.getSquaresAttr(), table)))
+      return failure();
+    for (BatchOp batch : batches) {
+      if (failed(checkTypes(batch, *function)))
+        return failure();
+      llvm::append_range(names, batch.getParameters());
+      if (batch != first)
+        batch.erase();
+    }
+    first.setParametersAttr(builder.getArrayAttr(names));
+    IntegerAttr count = builder.getI64IntegerAttr(names.size());
+    (*function)->setAttr(kCountAttr, count);
+    (*update)->setAttr(kCountAttr, count);
+  }
+  return byFunction.size();
+}
+
+namespace {
+struct BatchParametersPass
+    : optim::impl::BatchParametersBase<BatchParametersPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SymbolTable table(getOperation());
+    for (auto spec : getOperation().getOps<SpecOp>()) {
+      FailureOr<size_t> left = join(spec, table);
+      if (failed(left))
+        return signalPassFailure();
+      numBatches += *left;
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,240 @@
+//===- BindParameters.cpp - give every parameter its group ----------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Optim/Optim.h"
+#include "passes/Optim/Passes.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::optim {
+#define GEN_PASS_DEF_BINDPARAMETERS
+#include "passes/Optim/Passes.h.inc"
+} // namespace mlir::optim
+
+using namespace mlir;
+using namespace mlir::optim;
+
+/// Whether the whole of `name` matches `pattern`, in which `*` stands for any
+/// characters. Only the last `*` need be tried again: whatever an earlier one
+/// could take, the last one can take too. So this is linear in space and at
+/// most quadratic in time, whatever the pattern.
+static bool matches(StringRef pattern, StringRef name) {
+  size_t p = 0, n = 0, star = StringRef::npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != StringRef::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.drop_front(p).find_first_not_of('*') == StringRef::npos;
+}
+
+/// The pattern of the group that matches, or nothing.
+static std::optional<StringRef> findMatch(GroupOp group, StringRef name) {
+  for (auto pattern : group.getPatterns().getAsValueRange<StringAttr>())
+    if (matches(pattern, name))
+      return pattern;
+  return std::nullopt;
+}
+
+static bool usesDecay(RuleOp rule) {
+  return llvm::any_of(rule.getBody().getOps<ScalarsOp>(),
+                      [](ScalarsOp op) { return !op.getWd().use_empty(); });
+}
+
+namespace {
+class Binder {
+public:
+  explicit Binder(SpecOp spec)
+      : spec(spec), groups(spec.getBody().getOps<GroupOp>()),
+        parameters(spec.getBody().getOps<ParameterOp>()) {}
+
+  LogicalResult run();
+  size_t size() const { return parameters.size(); }
+
+private:
+  LogicalResult bind(ParameterOp parameter);
+  LogicalResult reportUnmatched() const;
+  static LogicalResult checkMatrix(ParameterOp parameter, GroupOp group);
+  LogicalResult checkAlias(ParameterOp parameter) const;
+  LogicalResult checkDecay(GroupOp group) const;
+
+  SpecOp spec;
+  SmallVector<GroupOp> groups;
+  SmallVector<ParameterOp> parameters;
+  SmallVector<ParameterOp> unmatched;
+  /// The group of each parameter that has one so far.
+  llvm::StringMap<GroupOp> groupOf;
+};
+} // namespace
+
+/// Finds the one group of a parameter; none at all is left for
+/// reportUnmatched, so that one message can name all of them.
+LogicalResult Binder::bind(ParameterOp parameter) {
+  StringRef name = parameter.getParamName();
+  GroupOp found;
+  StringRef foundPattern;
+  for (GroupOp group : groups) {
+    std::optional<StringRef> pattern = findMatch(group, name);
+    if (!pattern)
+      continue;
+    if (found)
+      return parameter.emitOpError("'")
+             << name << "' is matched by two groups: @" << found.getGroupName()
+             << " (\"" << foundPattern << "\") and @" << group.getGroupName()
+             << " (\"" << *pattern << "\")";
+    found = group;
+    foundPattern = *pattern;
+  }
+  if (!found) {
+    unmatched.push_back(parameter);
+    return success();
+  }
+  if (auto given = parameter.getGroup();
+      given && *given != found.getGroupName())
+    return parameter.emitOpError("'")
+           << name << "' is put in group @" << *given
+           << ", but its name is matched by group @" << found.getGroupName();
+  groupOf[name] = found;
+  parameter.setGroup(found.getGroupName());
+  return checkMatrix(parameter, found);
+}
+
+LogicalResult Binder::reportUnmatched() const {
+  if (unmatched.empty())
+    return success();
+  constexpr size_t shown = 4;
+  ParameterOp first = unmatched.front();
+  InFlightDiagnostic diag = first.emitOpError("'")
+                            << first.getParamName()
+                            << "' is matched by no group";
+  ArrayRef<ParameterOp> others = ArrayRef(unmatched).drop_front();
+  if (!others.empty())
+    diag << "; neither are ";
+  llvm::interleaveComma(others.take_front(shown), diag,
+                        [&](ParameterOp parameter) {
+                          diag << "'" << parameter.getParamName() << "'";
+                        });
+  if (others.size() > shown)
+    diag << " and " << others.size() - shown << " more";
+  diag << " (groups:";
+  for (GroupOp group : groups)
+    diag << " @" << group.getGroupName() << " " << group.getPatterns();
+  return diag << ")";
+}
+
+LogicalResult Binder::checkMatrix(ParameterOp parameter, GroupOp group) {
+  auto type = cast<RankedTensorType>(parameter.getType());
+  auto fail = [&]() -> InFlightDiagnostic {
+    return parameter.emitOpError("'")
+           << parameter.getParamName() << "' in group @" << group.getGroupName()
+           << " has type " << type << ", but ";
+  };
+  if (type.getRank() != 2)
+    return fail() << "rules update matrices: expected rank 2, not rank "
+                  << type.getRank();
+  if (!type.getElementType().isF32())
+    return fail() << "rules work on f32";
+  if (type.getNumElements() == 0)
+    return fail() << "a matrix needs at least one element";
+  return success();
+}
+
+LogicalResult Binder::checkAlias(ParameterOp parameter) const {
+  std::optional<StringRef> owner = parameter.getAliases();
+  if (!owner)
+    return success();
+  GroupOp group = groupOf.lookup(parameter.getParamName());
+  GroupOp other = groupOf.lookup(*owner);
+  auto fail = [&]() -> InFlightDiagnostic {
+    return parameter.emitOpError("'")
+           << parameter.getParamName() << "' shares its storage with '"
+           << *owner << "', but ";
+  };
+  if (group != other)
+    return fail() << "they are in groups @" << group.getGroupName() << " and @"
+                  << other.getGroupName()
+                  << "; tied weights are updated by one rule";
+  if (group.getFacts())
+    return fail() << "group @" << group.getGroupName()
+                  << " states facts that tied weights do not have";
+  return success();
+}
+
+/// A decay that does nothing is a mistake, not a default.
+LogicalResult Binder::checkDecay(GroupOp group) const {
+  auto rule =
+      SymbolTable::lookupNearestSymbolFrom<RuleOp>(spec, group.getRuleAttr());
+  if (group.getWd().isZero() || usesDecay(rule))
+    return success();
+  return group.emitOpError("@")
+         << group.getGroupName() << " has wd "
+         << group.getWd().convertToDouble() << ", but rule @" << group.getRule()
+         << " does not use its weight decay";
+}
+
+LogicalResult Binder::run() {
+  if (parameters.empty())
+    return spec.emitOpError("@")
+           << spec.getSymName() << " has no parameters to bind";
+  for (ParameterOp parameter : parameters)
+    if (failed(bind(parameter)))
+      return failure();
+  if (failed(reportUnmatched()))
+    return failure();
+  for (ParameterOp parameter : parameters)
+    if (failed(checkAlias(parameter)))
+      return failure();
+
+  llvm::SmallDenseSet<StringRef> used;
+  for (ParameterOp parameter : parameters)
+    used.insert(*parameter.getGroup());
+  for (GroupOp group : groups) {
+    if (!used.contains(group.getGroupName()))
+      return group.emitOpError("@")
+             << group.getGroupName() << " matches no parameter, with patterns "
+             << group.getPatterns();
+    if (failed(checkDecay(group)))
+      return failure();
+  }
+  return success();
+}
+
+namespace {
+struct BindParametersPass
+    : optim::impl::BindParametersBase<BindParametersPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SpecOp first;
+    for (auto spec : getOperation().getOps<SpecOp>()) {
+      if (first) {
+        spec.emitOpError("expected one spec in a module, but '")
+            << spec.getSymName() << "' comes after '" << first.getSymName()
+            << "'";
+        return signalPassFailure();
+      }
+      first = spec;
+    }
+    // A module without a spec, or with one that is bound, is left alone.
+    if (!first || !first.getBody().getOps<BoundGroupOp>().empty())
+      return;
+    Binder binder(first);
+    if (failed(binder.run()))
+      return signalPassFailure();
+    numBound += binder.size();
+  }
+};
+} // namespace

@@ -1,0 +1,364 @@
+//===- InstantiateRules.cpp - rules as functions on static shapes ---------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Geo/Geo.h"
+#include "dialects/Optim/Optim.h"
+#include "passes/Optim/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <map>
+
+namespace mlir::optim {
+#define GEN_PASS_DEF_INSTANTIATERULES
+#include "passes/Optim/Passes.h.inc"
+} // namespace mlir::optim
+
+using namespace mlir;
+using namespace mlir::optim;
+
+//===----------------------------------------------------------------------===//
+// What is asked of a rule
+//===----------------------------------------------------------------------===//
+
+/// The op that makes the new weight: what it adds is the increment.
+static geo::ApplyOp getApply(RuleOp rule) {
+  return rule.getYield().getValues().front().getDefiningOp<geo::ApplyOp>();
+}
+
+/// An update has one increment, the one that measurements see, so the new
+/// weight must be the old one and that increment.
+static LogicalResult checkRule(RuleOp rule) {
+  geo::ApplyOp apply = getApply(rule);
+  if (!apply || apply.getWeight() != rule.getWeight())
+    return rule.emitOpError("@")
+           << rule.getSymName() << " expected to yield, as the new weight, a "
+           << "geo.apply to the weight that it is given";
+  for (Operation &op : rule.getBody().front().without_terminator()) {
+    if (isa<geo::ApplyOp>(op) && &op != apply)
+      return op.emitOpError("is the second of rule @")
+             << rule.getSymName() << ": expected one increment an update";
+    if (!isMemoryEffectFree(&op))
+      return op.emitOpError("has side effects, which rule @")
+             << rule.getSymName() << " cannot have";
+  }
+  return success();
+}
+
+/// How a state is averaged: checkpoints of one convention are not those of
+/// another.
+static StringRef getConvention(BlockArgument state, Value update) {
+  Operation *op = update.getDefiningOp();
+  if (auto ema = dyn_cast_or_null<geo::EmaOp>(op))
+    return ema.getBuffer() == state ? "ema" : "other";
+  if (auto momentum = dyn_cast_or_null<geo::MomentumOp>(op))
+    return momentum.getBuffer() == state && momentum.getResult() == update
+               ? "sum"
+               : "other";
+  return isa_and_nonnull<geo::AdamWOp>(op) ? "adam" : "other";
+}
+
+//===----------------------------------------------------------------------===//
+// Cloning with static shapes
+//===----------------------------------------------------------------------===//
+
+/// Gives a clone, whose operands are static, static results: those it infers,
+/// else the shape of the weight for every matrix of unknown size.
+static LogicalResult makeStatic(Operation *op, RankedTensorType weight) {
+  if (auto inferring = dyn_cast<InferTypeOpInterface>(op)) {
+    SmallVector<Type> types;
+    if (failed(inferring.inferReturnTypes(
+            op->getContext(), op->getLoc(), op->getOperands(),
+            op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+            op->getRegions(), types)))
+      return op->emitOpError("has no types for an update of ") << weight;
+    for (auto [result, type] : llvm::zip(op->getResults(), types))
+      result.setType(type);
+  }
+  for (Value result : op->getResults()) {
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (type && type.getRank() == 2 && !type.hasStaticShape())
+      result.setType(type.clone(weight.getShape()));
+  }
+  return success();
+}
+
+static DictionaryAttr getRole(Builder &builder, StringRef role) {
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr(kRoleAttr, builder.getStringAttr(role)));
+}
+
+namespace {
+/// What distinguishes one instance of a rule from another.
+struct InstanceKey {
+  Operation *rule;
+  Type weight;
+  Attribute facts; ///< null without facts
+  bool operator<(const InstanceKey &other) const {
+    auto tie = [](const InstanceKey &key) {
+      return std::make_tuple(key.rule, key.weight.getAsOpaquePointer(),
+                             key.facts.getAsOpaquePointer());
+    };
+    return tie(*this) < tie(other);
+  }
+};
+
+struct Instance {
+  func::FuncOp step, update;
+};
+
+/// Makes functions at the end of the module.
+class Instantiator {
+public:
+  explicit Instantiator(ModuleOp module)
+      : builder(OpBuilder::atBlockEnd(module.getBody())), table(module) {}
+
+  /// The functions for a group's rule on one type, made when first asked for.
+  FailureOr<Instance> getInstance(RuleOp rule, RankedTensorType weight,
+                                  GroupOp group);
+  func::FuncOp getSquares(Location loc, RankedTensorType gradient);
+  size_t size() const { return instances.size(); }
+
+private:
+  std::string makeName(RuleOp rule, RankedTensorType weight) const;
+  SmallVector<DictionaryAttr> getArgumentAttrs(RuleOp rule, GroupOp group);
+  FailureOr<func::FuncOp> makeFunction(StringRef name, RuleOp rule,
+                                       RankedTensorType weight, GroupOp group,
+                                       bool withUpdate);
+
+  OpBuilder builder;
+  SymbolTable table;
+  std::map<InstanceKey, Instance> instances;
+  DenseMap<Type, func::FuncOp> squares;
+};
+} // namespace
+
+static std::string getShapeName(RankedTensorType type) {
+  return std::to_string(type.getDimSize(0)) + "x" +
+         std::to_string(type.getDimSize(1));
+}
+
+/// RULE_MxN, with a number behind where that is taken (by the same rule on the
+/// same shape with other facts, or by the user).
+std::string Instantiator::makeName(RuleOp rule, RankedTensorType weight) const {
+  std::string base = (rule.getSymName() + "_" + getShapeName(weight)).str();
+  std::string name = base;
+  for (unsigned i = 2; table.lookup(name) || table.lookup(name + "_update");
+       ++i)
+    name = base + "_" + std::to_string(i);
+  return name;
+}
+
+/// Facts of `list` about the argument that `isAbout` recognises.
+template <typename... FactAttrs>
+static void addFacts(Builder &builder, ArrayAttr list,
+                     DictionaryAttr &attributes) {
+  SmallVector<Attribute> facts;
+  if (list)
+    llvm::copy_if(list, std::back_inserter(facts), llvm::IsaPred<FactAttrs...>);
+  if (facts.empty())
+    return;
+  NamedAttrList extended(attributes);
+  extended.set(geo::GeoDialect::factsAttrName, builder.getArrayAttr(facts));
+  attributes = extended.getDictionary(builder.getContext());
+}
+
+SmallVector<DictionaryAttr> Instantiator::getArgumentAttrs(RuleOp rule,
+                                                           GroupOp group) {
+  SmallVector<DictionaryAttr> attributes{getRole(builder, "weight"),
+                                         getRole(builder, "gradient")};
+  ArrayAttr facts = group.getFactsAttr();
+  addFacts<geo::ShiftInvariantAttr>(builder, facts, attributes[0]);
+  addFacts<geo::ZeroColumnSumAttr>(builder, facts, attributes[1]);
+  for (auto [state, name, update] :
+       llvm::zip(rule.getStates(), rule.getStateNames(),
+                 rule.getYield().getValues().drop_front())) {
+    StringRef convention = getConvention(state, update);
+    attributes.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(kConventionAttr,
+                              builder.getStringAttr(convention)),
+         builder.getNamedAttr(kRoleAttr, builder.getStringAttr("state")),
+         builder.getNamedAttr(kStateAttr, name)}));
+  }
+  for (StringRef role : {"lr", "wd", "clip", "step"})
+    attributes.push_back(getRole(builder, role));
+  return attributes;
+}
+
+/// Clones the rule into a function of its own.
+FailureOr<func::FuncOp> Instantiator::makeFunction(StringRef name, RuleOp rule,
+                                                   RankedTensorType weight,
+                                                   GroupOp group,
+                                                   bool withUpdate) {
+  OpBuilder::InsertionGuard guard(builder);
+  size_t states = rule.getStates().size();
+  // Weight, gradient, states; then lr, wd, clip, step.
+  SmallVector<Type> inputs(2 + states, weight), results(1 + states, weight);
+  inputs.append(3, builder.getF32Type());
+  inputs.push_back(builder.getI64Type());
+  SmallVector<DictionaryAttr> resultAttrs(results.size(),
+                                          getRole(builder, "state"));
+  resultAttrs.front() = getRole(builder, "weight");
+  if (withUpdate) {
+    results.push_back(weight);
+    resultAttrs.push_back(getRole(builder, "update"));
+  }
+
+  auto function = func::FuncOp::create(
+      builder, rule.getLoc(), name, builder.getFunctionType(inputs, results));
+  function.setAllArgAttrs(getArgumentAttrs(rule, group));
+  function.setAllResultAttrs(resultAttrs);
+  function->setAttr(kRuleAttr, rule.getSymNameAttr());
+  function->setAttr(kCountAttr, builder.getI64IntegerAttr(1));
+
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  IRMapping mapping;
+  mapping.map(rule.getWeight(), body->getArgument(0));
+  mapping.map(rule.getGradient(), body->getArgument(1));
+  mapping.map(rule.getStates(), body->getArguments().slice(2, states));
+  for (Operation &op : rule.getBody().front().without_terminator()) {
+    if (auto scalars = dyn_cast<ScalarsOp>(op)) {
+      mapping.map(scalars->getResults(), body->getArguments().take_back(4));
+      continue;
+    }
+    if (failed(makeStatic(builder.clone(op, mapping), weight)))
+      return failure();
+  }
+  SmallVector<Value> values;
+  for (Value value : rule.getYield().getValues())
+    values.push_back(mapping.lookup(value));
+  if (withUpdate)
+    values.push_back(mapping.lookup(getApply(rule).getIncrement()));
+  func::ReturnOp::create(builder, rule.getYield().getLoc(), values);
+  table.insert(function);
+  return function;
+}
+
+FailureOr<Instance>
+Instantiator::getInstance(RuleOp rule, RankedTensorType weight, GroupOp group) {
+  auto [entry, isNew] =
+      instances.try_emplace({rule, weight, group.getFactsAttr()});
+  if (!isNew)
+    return entry->second;
+  std::string name = makeName(rule, weight);
+  auto step = makeFunction(name, rule, weight, group, /*withUpdate=*/false);
+  auto update = makeFunction(name + "_update", rule, weight, group,
+                             /*withUpdate=*/true);
+  if (failed(step) || failed(update))
+    return failure();
+  return entry->second = {*step, *update};
+}
+
+func::FuncOp Instantiator::getSquares(Location loc, RankedTensorType gradient) {
+  func::FuncOp &function = squares[gradient];
+  if (function)
+    return function;
+  OpBuilder::InsertionGuard guard(builder);
+  auto rows =
+      RankedTensorType::get({gradient.getDimSize(0)}, builder.getF64Type());
+  function =
+      func::FuncOp::create(builder, loc, "squares_" + getShapeName(gradient),
+                           builder.getFunctionType(gradient, rows));
+  function.setArgAttr(0, kRoleAttr, builder.getStringAttr("gradient"));
+  function.setResultAttr(0, kRoleAttr, builder.getStringAttr("squares"));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  Value sums =
+      geo::RowSquaresOp::create(builder, loc, rows, body->getArgument(0));
+  func::ReturnOp::create(builder, loc, sums);
+  table.insert(function);
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// The spec
+//===----------------------------------------------------------------------===//
+
+/// A fact must have an argument to stand on, else it would be lost in silence.
+static LogicalResult checkFacts(GroupOp group) {
+  if (ArrayAttr facts = group.getFactsAttr())
+    for (Attribute fact : facts)
+      if (!isa<geo::ShiftInvariantAttr, geo::ZeroColumnSumAttr>(fact))
+        return group.emitOpError("@")
+               << group.getGroupName() << " states " << fact
+               << ", which is no fact about a weight or a gradient";
+  return success();
+}
+
+/// Instantiates what the spec's parameters need and rewrites its groups.
+static LogicalResult instantiate(SpecOp spec, Instantiator &instantiator) {
+  llvm::MapVector<StringRef, std::pair<GroupOp, RuleOp>> groups;
+  for (auto group : spec.getBody().getOps<GroupOp>()) {
+    auto rule =
+        SymbolTable::lookupNearestSymbolFrom<RuleOp>(spec, group.getRuleAttr());
+    if (failed(checkRule(rule)) || failed(checkFacts(group)))
+      return failure();
+    groups[group.getGroupName()] = {group, rule};
+  }
+
+  OpBuilder builder = OpBuilder::atBlockEnd(&spec.getBody().front());
+  for (auto parameter : llvm::to_vector(spec.getBody().getOps<ParameterOp>())) {
+    auto found = parameter.getGroup() ? groups.find(*parameter.getGroup())
+                                      : groups.end();
+    if (found == groups.end())
+      return parameter.emitOpError("'")
+             << parameter.getParamName()
+             << "' has no group: expected optim-bind-parameters to run first";
+    auto [group, rule] = found->second;
+    auto weight = cast<RankedTensorType>(parameter.getType());
+    auto expected = cast<RankedTensorType>(rule.getWeight().getType());
+    if (weight.getRank() != 2 || !weight.getElementType().isF32() ||
+        failed(verifyCompatibleShape(expected, weight)))
+      return parameter.emitOpError("'")
+             << parameter.getParamName() << "' has type " << weight
+             << ", but rule @" << rule.getSymName() << " of group @"
+             << group.getGroupName() << " updates " << expected;
+    if (parameter.getAliases())
+      continue;
+    FailureOr<Instance> instance =
+        instantiator.getInstance(rule, weight, group);
+    if (failed(instance))
+      return failure();
+    func::FuncOp squares = instantiator.getSquares(parameter.getLoc(), weight);
+    BatchOp::create(builder, parameter.getLoc(), instance->step.getSymName(),
+                    instance->update.getSymName(), squares.getSymName(),
+                    builder.getArrayAttr(parameter.getParamNameAttr()));
+  }
+
+  for (auto &[name, pair] : groups) {
+    GroupOp group = pair.first;
+    builder.setInsertionPoint(group);
+    BoundGroupOp::create(builder, group.getLoc(), group.getGroupName(),
+                         group.getRule(), group.getLr(), group.getWd());
+  }
+  for (auto &[name, pair] : groups)
+    pair.first.erase();
+  return success();
+}
+
+namespace {
+struct InstantiateRulesPass
+    : optim::impl::InstantiateRulesBase<InstantiateRulesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Instantiator instantiator(getOperation());
+    for (auto spec : getOperation().getOps<SpecOp>())
+      // One that is instantiated already has bound groups only.
+      if (spec.getBody().getOps<BoundGroupOp>().empty() &&
+          failed(instantiate(spec, instantiator)))
+        return signalPassFailure();
+    for (auto rule : llvm::to_vector(getOperation().getOps<RuleOp>()))
+      rule.erase();
+    numInstances += instantiator.size();
+  }
+};
+} // namespace
