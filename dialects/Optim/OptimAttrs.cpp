@@ -86,9 +86,10 @@ Attribute WarmupCosineAttr::parse(AsmParser &parser, Type) {
 }
 
 void WarmupCosineAttr::print(AsmPrinter &printer) const {
-  printer << "<warmup = " << detail::getShortest(getWarmup().convertToDouble())
-          << ", floor = " << detail::getShortest(getFloor().convertToDouble())
-          << ">";
+  printer << "<warmup = "
+          << optim::detail::getShortest(getWarmup().convertToDouble())
+          << ", floor = "
+          << optim::detail::getShortest(getFloor().convertToDouble()) << ">";
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,5 +115,6 @@ Attribute GlobalNormAttr::parse(AsmParser &parser, Type) {
 }
 
 void GlobalNormAttr::print(AsmPrinter &printer) const {
-  printer << "<" << detail::getShortest(getMax().convertToDouble()) << ">";
+  printer << "<" << optim::detail::getShortest(getMax().convertToDouble())
+          << ">";
 }

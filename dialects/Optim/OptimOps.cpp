@@ -39,7 +39,7 @@ static ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate) {
 
 static void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate) {
   if (rate.getValue().isFinite())
-    printer << detail::getShortest(rate.getValueAsDouble());
+    printer << optim::detail::getShortest(rate.getValueAsDouble());
   else
     printer.printAttribute(rate);
 }
