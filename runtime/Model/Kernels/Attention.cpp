@@ -165,18 +165,19 @@ static void backwardTile(const AttentionHead &head, const Scratch &s,
   const float *out = head.out + queryBegin * stride;
   transpose(q, stride, queries, d, scale, s.queries);
   transpose(dOut, stride, queries, d, 1.0f, s.dOut);
+  transpose(out, stride, queries, d, 1.0f, s.out);
   for (int64_t query = 0; query < tile; ++query) {
     const bool real = query < queries;
     s.most[query] = real ? head.rowMax[queryBegin + query] : 0.0f;
     s.inverse[query] = real ? head.rowInverse[queryBegin + query] : 0.0f;
-    float sum = 0;
-    if (real) {
-#pragma omp simd reduction(+ : sum)
-      for (int64_t i = 0; i < d; ++i)
-        sum += out[query * stride + i] * dOut[query * stride + i];
-    }
-    s.delta[query] = sum;
+    s.delta[query] = 0;
   }
+  // In the order in which the product below adds dP up: where one key has all
+  // the probability, dP - delta is then exactly zero.
+  for (int64_t i = 0; i < d; ++i)
+#pragma omp simd
+    for (int64_t query = 0; query < tile; ++query)
+      s.delta[query] += s.out[i * tile + query] * s.dOut[i * tile + query];
   const int64_t last = queryBegin + queries;
   for (int64_t keyBegin = 0; keyBegin < last; keyBegin += tile) {
     const int64_t keys = last - keyBegin < tile ? last - keyBegin : tile;

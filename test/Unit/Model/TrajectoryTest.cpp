@@ -66,9 +66,9 @@ TEST_P(Trajectory, FirstLossAndGradients) {
   double squares = 0;
   for (std::size_t i = 0; i < model.specs().size(); ++i) {
     const std::string &name = model.specs()[i].name;
-    EXPECT_LT(relativeDifference(model.gradients()[i],
-                                 file.load("grad0." + name)),
-              2e-6)
+    EXPECT_LT(
+        relativeDifference(model.gradients()[i], file.load("grad0." + name)),
+        2e-6)
         << name;
     squares += std::pow(frobenius(model.gradients()[i]), 2);
   }

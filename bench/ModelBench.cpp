@@ -1,0 +1,142 @@
+//===- ModelBench.cpp - the transformer against one matrix product --------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Forward and backward of a model with d = 512, 4 blocks and 50257 ids on 2
+// sequences of 512 tokens, in floating-point operations a second, over the
+// rate of oneDNN's plain-layout FP32 product 1024 x 2048 x 512 on the same
+// threads. The two alternate, so that a busy machine slows both; the ratio is
+// that of the medians. Work of the model: trainingFlopsPerToken of Config.h.
+//
+//   ModelBench [--threads N] [--rounds N] [--dim N] [--layers N] [--vocab N]
+//              [--batch N] [--length N]
+//
+// Exit status 1 where the ratio is below 0.5.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/Core/Error.h"
+#include "runtime/Model/Model.h"
+#include "runtime/Model/Products.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <functional>
+#include <omp.h>
+
+using namespace steep;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+struct Options {
+  int64_t threads = 0, rounds = 7, dim = 512, layers = 4, vocab = 50257;
+  int64_t batch = 2, length = 512;
+};
+
+Options parse(int argc, char **argv) {
+  Options options;
+  const std::pair<const char *, int64_t Options::*> names[] = {
+      {"--threads", &Options::threads}, {"--rounds", &Options::rounds},
+      {"--dim", &Options::dim},         {"--layers", &Options::layers},
+      {"--vocab", &Options::vocab},     {"--batch", &Options::batch},
+      {"--length", &Options::length}};
+  for (int i = 1; i < argc; i += 2) {
+    bool known = false;
+    for (auto [name, member] : names)
+      if (std::strcmp(argv[i], name) == 0 && i + 1 < argc) {
+        options.*member = std::atoll(argv[i + 1]);
+        known = true;
+      }
+    if (!known)
+      fail("unknown or incomplete argument '{}'", argv[i]);
+  }
+  if (options.rounds < 1)
+    fail("--rounds is {}, expected at least 1", options.rounds);
+  return options;
+}
+
+double secondsOf(const std::function<void()> &body) {
+  const auto start = Clock::now();
+  body();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int run(const Options &options) {
+  const ModelConfig config{options.dim,   options.layers, options.dim / 64,
+                           options.vocab, options.length, 64};
+  Model model(config, int(options.threads));
+  model.initialise(1);
+  omp_set_num_threads(model.threads());
+  const int64_t count = options.batch * options.length;
+  std::vector<int32_t> tokens(count), targets(count);
+  for (int64_t i = 0; i < count; ++i) {
+    tokens[i] = int32_t(i * 7919 % options.vocab);
+    targets[i] = int32_t((i + 1) * 7919 % options.vocab);
+  }
+  auto step = [&] {
+    model.forwardBackward(tokens.data(), targets.data(), options.batch,
+                          options.length);
+  };
+
+  const int64_t m = 1024, n = 2048, k = 512;
+  const double productFlops = 2.0 * m * n * k;
+  Products products;
+  const Tensor a(DType::F32, {m, k}), b(DType::F32, {k, n});
+  const Tensor c(DType::F32, {m, n});
+  std::fill_n(a.f32(), a.count(), 0.5f);
+  std::fill_n(b.f32(), b.count(), 0.25f);
+  auto product = [&] {
+    products.nn(Products::Result::Write, m, n, k, a.f32(), b.f32(), c.f32());
+  };
+
+  const double stepFlops =
+      trainingFlopsPerToken(config, options.length) * double(count);
+  const int64_t repeats = 40; // within one round, to see as much noise
+  step();
+  product();
+  std::vector<double> stepRates, productRates;
+  for (int64_t round = 0; round < options.rounds; ++round) {
+    for (int64_t i = 0; i < repeats / 2; ++i)
+      productRates.push_back(productFlops / secondsOf(product));
+    stepRates.push_back(stepFlops / secondsOf(step));
+    for (int64_t i = 0; i < repeats / 2; ++i)
+      productRates.push_back(productFlops / secondsOf(product));
+  }
+  const double stepRate = median(stepRates), productRate = median(productRates);
+  const double ratio = stepRate / productRate;
+  fmt::print("threads {}  tokens {}  work {:.1f} GFLOP a step\n",
+             model.threads(), count, stepFlops * 1e-9);
+  fmt::print(
+      "model    median {:7.1f}  best {:7.1f} GFLOP/s  ({:.0f} tokens/s)\n",
+      stepRate * 1e-9,
+      *std::max_element(stepRates.begin(), stepRates.end()) * 1e-9,
+      stepRate / stepFlops * double(count));
+  fmt::print("product  median {:7.1f}  best {:7.1f} GFLOP/s  ({} x {} x {})\n",
+             productRate * 1e-9,
+             *std::max_element(productRates.begin(), productRates.end()) * 1e-9,
+             m, n, k);
+  fmt::print("ratio {:.3f}\n", ratio);
+  return ratio < 0.5;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  try {
+    return run(parse(argc, argv));
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "ModelBench: error: {}\n", error.what());
+    return 1;
+  }
+}
