@@ -44,14 +44,16 @@ struct StepArguments {
 /// or the CPU differ from what the manifest says.
 class Artefact {
 public:
-  static std::shared_ptr<Artefact> load(const std::string &folder);
+  /// `path`: the folder, or the NAME.json in it where it holds several.
+  static std::shared_ptr<Artefact> load(const std::string &path);
   ~Artefact();
   Artefact(const Artefact &) = delete;
 
   const Manifest &manifest() const;
   /// Zero-filled states, in the order that step() wants.
   std::vector<Tensor> makeStates() const;
-  /// Takes one step in place. Throws Error with the library's message.
+  /// Takes one step in place. Throws Error with the library's message; then,
+  /// and where the result says `skipped`, nothing was written.
   StepResult step(StepArguments &arguments, ThreadPool *pool = nullptr);
 
 private:
@@ -62,14 +64,18 @@ private:
 
 /// What steepc is asked for.
 struct CompileRequest {
-  std::string spec;              ///< path of the .mlir file
-  std::string parameters;        ///< content of the --params JSON
-  std::string target = "native"; ///< steepc's --target
+  std::string spec;                 ///< path of the .mlir file
+  std::string parameters;           ///< content of the --params JSON
+  std::string target = "native";    ///< steepc's --target
+  std::vector<std::string> options; ///< more arguments, "--only-rule=muon"
   std::string cache; ///< folder; empty: $XDG_CACHE_HOME/steep or ~/.cache/steep
+  std::string compiler; ///< path of steepc; empty: beside the running program
 };
 
-/// Compiles with the steepc that stands beside the running program (a child
-/// process), or takes the artefact from the cache, and returns its folder.
+/// Compiles with steepc (a child process), or takes the artefact from the
+/// cache, and returns its folder. Entries are found by a digest of all that the
+/// compiler reads; a damaged one is made anew; several runs may share a cache.
+/// Throws Error with steepc's first message where it refuses.
 std::string compileArtefact(const CompileRequest &request);
 
 } // namespace steep

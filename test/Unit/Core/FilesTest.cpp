@@ -9,7 +9,6 @@
 
 #include "test/Unit/Core/TestSupport.h"
 
-#include <fstream>
 #include <sys/stat.h>
 
 using namespace steep;

@@ -253,7 +253,7 @@ class MalformedSafetensors : public ::testing::TestWithParam<Malformed> {};
 
 TEST_P(MalformedSafetensors, IsRefused) {
   TemporaryFolder folder;
-  writeFile(folder / "bad.safetensors", GetParam().bytes);
+  test::writeQuickly(folder / "bad.safetensors", GetParam().bytes);
   std::string message = test::messageOf(
       [&] { SafetensorsFile::open(folder / "bad.safetensors"); });
   EXPECT_NE(message.find(GetParam().message), std::string::npos) << message;
@@ -311,7 +311,7 @@ TEST(Safetensors, SurvivesOneByteChanges) {
     for (char c : {'\0', '0', '9', '"', '{', '}', '[', ']', ',', '\xff'}) {
       std::string bad = good;
       bad[i] = c;
-      writeFile(folder / "y", bad);
+      test::writeQuickly(folder / "y", bad);
       ++tried;
       try {
         SafetensorsFile file = SafetensorsFile::open(folder / "y");

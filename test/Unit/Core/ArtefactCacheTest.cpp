@@ -1,0 +1,161 @@
+//===- ArtefactCacheTest.cpp - tests of compileArtefact -------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler is a shell script that notes each of its runs in a file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Core/Artefact.h"
+
+#include "runtime/Core/Files.h"
+#include "runtime/Core/Sha256.h"
+#include "test/Unit/Core/TestSupport.h"
+
+#include <algorithm>
+#include <set>
+#include <sys/stat.h>
+#include <thread>
+
+using namespace steep;
+using steep::test::TemporaryFolder;
+namespace fs = std::filesystem;
+
+namespace {
+class Cache : public ::testing::Test {
+protected:
+  Cache() {
+    script("echo run >> " + (folder / "log") +
+           "\n"
+           "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && out=$2; shift; done\n"
+           "mkdir $out && echo library > $out/libx.so && "
+           "echo manifest > $out/x.json\n");
+    test::writeQuickly(folder / "spec.mlir", "spec");
+    request.spec = folder / "spec.mlir";
+    request.parameters = "{}";
+    request.target = "x86-64";
+    request.cache = folder / "cache";
+    request.compiler = folder / "steepc";
+  }
+
+  void script(const std::string &body) {
+    test::writeQuickly(folder / "steepc", "#!/bin/sh\n" + body);
+    ::chmod((folder / "steepc").c_str(), 0700);
+  }
+  std::size_t runs() {
+    if (!fs::exists(folder / "log"))
+      return 0;
+    std::string log = readFile(folder / "log");
+    return static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
+  }
+
+  TemporaryFolder folder;
+  CompileRequest request;
+};
+} // namespace
+
+TEST_F(Cache, CompilesOnceForOneRequest) {
+  std::string first = compileArtefact(request);
+  EXPECT_EQ(readFile(first + "/libx.so"), "library\n");
+  EXPECT_EQ(readFile(first + "/../params.json"), "{}");
+  EXPECT_EQ(compileArtefact(request), first);
+  EXPECT_EQ(runs(), 1u);
+}
+
+TEST_F(Cache, CompilesAnewWhereAnInputDiffers) {
+  std::set<std::string> folders = {compileArtefact(request)};
+  auto differs = [&](const CompileRequest &other) {
+    EXPECT_TRUE(folders.insert(compileArtefact(other)).second);
+  };
+  CompileRequest other = request;
+  other.parameters = "{ }";
+  differs(other);
+  other = request;
+  other.target = "x86-64-v2";
+  differs(other);
+  other = request;
+  other.target = "native";
+  differs(other);
+  other = request;
+  other.options = {"--only-rule=muon"};
+  differs(other);
+  test::writeQuickly(request.spec, "spec ");
+  differs(request);
+  // A new compiler: the same text, another time.
+  fs::last_write_time(request.compiler,
+                      fs::file_time_type::clock::now() + std::chrono::hours(1));
+  differs(request);
+  EXPECT_EQ(runs(), folders.size());
+}
+
+TEST_F(Cache, MakesDamagedEntriesAnew) {
+  std::string entry = compileArtefact(request);
+  test::writeQuickly(entry + "/libx.so", "damaged");
+  EXPECT_EQ(compileArtefact(request), entry);
+  EXPECT_EQ(readFile(entry + "/libx.so"), "library\n");
+  fs::remove(entry + "/x.json");
+  EXPECT_EQ(compileArtefact(request), entry);
+  EXPECT_TRUE(fs::exists(entry + "/x.json"));
+  fs::remove_all(entry);
+  compileArtefact(request);
+  fs::remove(entry + "/../SHA256SUMS");
+  compileArtefact(request);
+  EXPECT_EQ(runs(), 5u);
+}
+
+TEST_F(Cache, ServesConcurrentRuns) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> results(6);
+  for (std::string &result : results)
+    threads.emplace_back([&] { result = compileArtefact(request); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &result : results)
+    EXPECT_EQ(result, results[0]);
+  EXPECT_EQ(runs(), 1u);
+}
+
+TEST_F(Cache, PassesTheCompilersMessageOnAndKeepsNothing) {
+  script("echo 'note: first' >&2; echo 'spec.mlir:3:1: error: no group' >&2\n"
+         "echo 'more' >&2; exit 1\n");
+  EXPECT_ERROR(compileArtefact(request),
+               "spec.mlir': spec.mlir:3:1: error: no group");
+  script("echo 'last words' >&2; exit 3\n");
+  EXPECT_ERROR(compileArtefact(request), ": last words");
+  script("exit 3\n");
+  EXPECT_ERROR(compileArtefact(request), "it gave no reason");
+  script("kill -9 $$\n");
+  EXPECT_ERROR(compileArtefact(request), "steepc was ended by signal 9");
+  script("exit 0\n");
+  EXPECT_ERROR(compileArtefact(request), "steepc wrote no artefact");
+  for (const fs::directory_entry &entry : fs::directory_iterator(request.cache))
+    EXPECT_EQ(entry.path().extension(), ".lock") << entry.path();
+}
+
+TEST_F(Cache, SaysWhatIsMissing) {
+  CompileRequest other = request;
+  other.spec = folder / "none.mlir";
+  EXPECT_ERROR(compileArtefact(other), "none.mlir': No such file");
+  other = request;
+  other.compiler = folder / "none";
+  EXPECT_ERROR(compileArtefact(other), "there is no steepc at");
+  other = request;
+  other.cache = request.spec + "/cache";
+  EXPECT_ERROR(compileArtefact(other), "cannot make the cache folder");
+  ::chmod(request.compiler.c_str(), 0600);
+  EXPECT_ERROR(compileArtefact(request), "cannot start");
+}
+
+TEST(Sha256, EqualsPublishedDigests) {
+  EXPECT_EQ(sha256(""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
