@@ -267,6 +267,18 @@ static void remarkOnFusion(Operation *op, Value with, StringRef why) {
         << remark::add("{0}", text) << remark::reason("{0}", why);
 }
 
+/// Whether the ops of a kernel read `value`, each block its own part.
+bool KernelGraph::isShared(Value value, unsigned index, unsigned rank) const {
+  const Kernel &kernel = kernels[index];
+  if (!kernel.reads.contains(value))
+    return false;
+  for (Operation *op : kernel.ops)
+    for (const Read &read : getReads(op))
+      if (read.value == value && !isBlockLocal(getWork(op), read, rank))
+        return false;
+  return true;
+}
+
 /// Adds `op` to a kernel if its blocks can do it; says why not otherwise.
 bool KernelGraph::join(Operation *op, ArrayRef<Read> reads, unsigned index) {
   Kernel &kernel = kernels[index];
@@ -277,8 +289,8 @@ bool KernelGraph::join(Operation *op, ArrayRef<Read> reads, unsigned index) {
     Operation *def = read.value.getDefiningOp();
     if (def && kernelOf.lookup_or(def, ~0u) == index)
       fused = &read;
-    else if (kernel.reads.contains(read.value) &&
-             isBlockLocal(work, read, rank))
+    else if (isBlockLocal(work, read, rank) &&
+             isShared(read.value, index, rank))
       shared = &read;
   }
   auto refuse = [&](StringRef why) {

@@ -85,6 +85,7 @@ public:
 private:
   LogicalResult analyze(Operation *op);
   void place(Operation *op);
+  bool isShared(Value value, unsigned index, unsigned rank) const;
   bool join(Operation *op, ArrayRef<Read> reads, unsigned index);
 
   llvm::MapVector<Operation *, Work> works;

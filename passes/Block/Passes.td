@@ -78,6 +78,11 @@ def SelectConfig : Pass<"block-select-config", "::mlir::func::FuncOp"> {
     the only heuristics of the level; it knows the target only through its
     options. A config that is already there stays, so that a user or a tuner
     can decide otherwise.
+
+    A kernel with a matrix product gets `tile` and `micro`: the largest part of
+    the result that stays in registers, and blocks of a few such parts. Any other
+    kernel gets `rows`, so many that a block moves about a quarter of the
+    second-level cache, and `chunk`, two native vectors of columns.
   }];
   let dependentDialects = ["mlir::block::BlockDialect"];
   let options = [
