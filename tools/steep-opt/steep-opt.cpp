@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "lib/Compiler/Pipelines.h"
 #include "passes/Block/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -50,7 +51,9 @@ int main(int argc, char **argv) {
 #endif
 #if STEEP_HAVE_SteepCPUPasses
   mlir::block::registerCPUPasses();
+  mlir::block::registerLowerToLLVM();
 #endif
+  steepc::registerPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Steep's optimizer driver\n", registry));
 }

@@ -1,0 +1,133 @@
+//===- Pipelines.cpp - from a spec to machine code, level by level --------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Pipelines.h"
+
+#include "passes/Block/Passes.h"
+#include "passes/Optim/Passes.h"
+#if STEEP_HAVE_SteepGeoPasses
+#include "passes/Geo/Passes.h"
+#endif
+#if STEEP_HAVE_SteepCPUPasses
+#include "passes/CPU/Passes.h"
+#endif
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace steepc;
+
+void steepc::buildBindPipeline(OpPassManager &pm) {
+  // Parameters first get their group, so that every later message can name
+  // both; batching comes last because it compares instantiated functions.
+  pm.addPass(optim::createBindParameters());
+  pm.addPass(optim::createInstantiateRules());
+  pm.addPass(optim::createBatchParameters());
+}
+
+void steepc::buildGeometryPipeline(OpPassManager &pm,
+                                   const PipelineOptions &options) {
+#if STEEP_HAVE_SteepGeoPasses
+  // Laws before expansions: what facts make redundant must be seen while it is
+  // still one op.
+  pm.addNestedPass<func::FuncOp>(geo::createInferCentering());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(
+      geo::createExpandSpectral(geo::ExpandSpectralOptions{options.padTo}));
+  pm.addNestedPass<func::FuncOp>(geo::createExpandCentering());
+#endif
+  // An increment that two results share is computed once; dead values would
+  // become kernels.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void steepc::buildBlockPipeline(OpPassManager &pm,
+                                const PipelineOptions &options) {
+  pm.addPass(block::createFormKernels());
+  // Decide, then do: what is decided stands in the IR from here on.
+  pm.addNestedPass<func::FuncOp>(block::createSelectConfig(
+      {options.lanes, options.registers, options.l1, options.l2}));
+  pm.addNestedPass<func::FuncOp>(block::createTile());
+  // Vectors before memory: sums over a row are registers then. The other way
+  // round they are buffers.
+  pm.addNestedPass<func::FuncOp>(block::createVectorize());
+  pm.addPass(block::createBufferize());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(block::createVerify());
+}
+
+void steepc::buildCPUPipeline(OpPassManager &pm, const PipelineOptions &) {
+#if STEEP_HAVE_SteepCPUPasses
+  pm.addPass(block::createBlockToCPU());
+  block::buildLowerToLLVM(pm);
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The same options as text, for steep-opt.
+struct TextOptions : PassPipelineOptions<TextOptions> {
+  Option<int64_t> lanes{*this, "lanes",
+                        llvm::cl::desc("32-bit floats of a native vector"),
+                        llvm::cl::init(PipelineOptions().lanes)};
+  Option<int64_t> registers{*this, "registers",
+                            llvm::cl::desc("vector registers"),
+                            llvm::cl::init(PipelineOptions().registers)};
+  Option<int64_t> l1{*this, "l1",
+                     llvm::cl::desc("bytes of the first-level data cache"),
+                     llvm::cl::init(PipelineOptions().l1)};
+  Option<int64_t> l2{*this, "l2",
+                     llvm::cl::desc("bytes of a core's second-level cache"),
+                     llvm::cl::init(PipelineOptions().l2)};
+  Option<int64_t> padTo{
+      *this, "pad-to",
+      llvm::cl::desc("what sides of Newton-Schulz's matrices are multiples of"),
+      llvm::cl::init(PipelineOptions().padTo)};
+
+  PipelineOptions get() const { return {lanes, registers, l1, l2, padTo}; }
+};
+} // namespace
+
+static void buildToGeometry(OpPassManager &pm, const PipelineOptions &options) {
+  buildBindPipeline(pm);
+  buildGeometryPipeline(pm, options);
+}
+
+static void buildToBlock(OpPassManager &pm, const PipelineOptions &options) {
+  buildToGeometry(pm, options);
+  buildBlockPipeline(pm, options);
+}
+
+static void buildToCPU(OpPassManager &pm, const PipelineOptions &options) {
+  buildToBlock(pm, options);
+  buildCPUPipeline(pm, options);
+}
+
+void steepc::registerPipelines() {
+  PassPipelineRegistration<TextOptions>(
+      "steep-to-geo", "from a spec to geometries on static tensors",
+      [](OpPassManager &pm, const TextOptions &options) {
+        buildToGeometry(pm, options.get());
+      });
+  PassPipelineRegistration<TextOptions>(
+      "steep-to-block", "from a spec to steps and kernels in place",
+      [](OpPassManager &pm, const TextOptions &options) {
+        buildToBlock(pm, options.get());
+      });
+  PassPipelineRegistration<TextOptions>(
+      "steep-to-cpu", "from a spec to CPU kernels in the LLVM dialect",
+      [](OpPassManager &pm, const TextOptions &options) {
+        buildToCPU(pm, options.get());
+      });
+}

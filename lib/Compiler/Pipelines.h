@@ -1,0 +1,50 @@
+//===- Pipelines.h - from a spec to machine code, level by level *- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each build function takes a module from one level to the next
+// (docs/levels.md).
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_LIB_COMPILER_PIPELINES_H
+#define STEEP_LIB_COMPILER_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace steepc {
+
+/// What passes may know of the target.
+struct PipelineOptions {
+  /// 32-bit floats of a native vector: 16 with AVX-512, 8 with AVX2, else 4.
+  int64_t lanes = 16;
+  /// Vector registers: 32 with AVX-512, else 16.
+  int64_t registers = 32;
+  /// Bytes of the first-level data cache, and of a core's second-level cache.
+  int64_t l1 = 32 * 1024, l2 = 1024 * 1024;
+  /// Sides of Newton-Schulz's matrices are rounded up to multiples of this.
+  int64_t padTo = 32;
+};
+
+/// Spec to bound: every parameter has its function on tensors of static shape.
+void buildBindPipeline(mlir::OpPassManager &pm);
+/// Bound to geometry: what facts license is left out, spectral is expanded.
+void buildGeometryPipeline(mlir::OpPassManager &pm,
+                           const PipelineOptions &options = {});
+/// Geometry to block: steps and kernels, in place, verified.
+void buildBlockPipeline(mlir::OpPassManager &pm,
+                        const PipelineOptions &options = {});
+/// Block to the LLVM dialect: kernels that run a range of their blocks. Erases
+/// the steps: read them before.
+void buildCPUPipeline(mlir::OpPassManager &pm,
+                      const PipelineOptions &options = {});
+
+/// Registers `steep-to-geo`, `steep-to-block` and `steep-to-cpu`, each of which
+/// starts at the spec.
+void registerPipelines();
+
+} // namespace steepc
+
+#endif // STEEP_LIB_COMPILER_PIPELINES_H
