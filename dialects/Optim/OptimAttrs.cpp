@@ -12,6 +12,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::optim;
 
@@ -38,6 +40,10 @@ void OptimDialect::registerTypes() {
 }
 
 std::string mlir::optim::detail::getShortest(double value) {
+  if (std::isnan(value))
+    return "nan";
+  if (std::isinf(value))
+    return value > 0 ? "inf" : "-inf";
   std::string text;
   for (int digits = 1; digits <= 17; ++digits) {
     text.clear();
@@ -68,9 +74,11 @@ WarmupCosineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   // Written so that NaN fails too.
   double share = warmup.convertToDouble(), last = floor.convertToDouble();
   if (!(share >= 0.0 && share < 1.0))
-    return emitError() << "expected warmup in [0, 1), but got " << share;
+    return emitError() << "expected warmup in [0, 1), but got "
+                       << optim::detail::getShortest(share);
   if (!(last >= 0.0 && last <= 1.0))
-    return emitError() << "expected floor in [0, 1], but got " << last;
+    return emitError() << "expected floor in [0, 1], but got "
+                       << optim::detail::getShortest(last);
   return success();
 }
 
@@ -101,7 +109,7 @@ GlobalNormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        APFloat max) {
   if (!max.isFinite() || max.isNegative() || max.isZero())
     return emitError() << "expected a positive, finite norm, but got "
-                       << max.convertToDouble();
+                       << optim::detail::getShortest(max.convertToDouble());
   return success();
 }
 

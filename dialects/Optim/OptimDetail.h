@@ -11,8 +11,8 @@
 
 namespace mlir::optim::detail {
 
-/// A finite number as a person writes it: the shortest decimal that is this
-/// f64, in the form that the parser reads.
+/// A number as a person writes it: the shortest decimal that is this f64, in
+/// the form that the parser reads; "nan", "inf", "-inf" for messages.
 std::string getShortest(double value);
 
 } // namespace mlir::optim::detail

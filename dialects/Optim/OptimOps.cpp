@@ -319,7 +319,8 @@ static LogicalResult verifyRate(Operation *op, StringRef name,
   if (value.isFinite() && (!value.isNegative() || value.isZero()))
     return success();
   return op->emitOpError("expected a finite ")
-         << name << " of at least 0, but got " << value.convertToDouble();
+         << name << " of at least 0, but got "
+         << optim::detail::getShortest(value.convertToDouble());
 }
 
 LogicalResult GroupOp::verify() {

@@ -31,10 +31,10 @@ static FailureOr<func::FuncOp> lookup(BatchOp batch, FlatSymbolRefAttr symbol,
 /// Whether the function's weight has the type of each of the parameters.
 static LogicalResult checkTypes(BatchOp batch, func::FuncOp function) {
   auto spec = cast<SpecOp>(batch->getParentOp());
-  if (function.getNumArguments() == 0)
+  if (function.getArgumentTypes().empty())
     return batch.emitOpError("names @")
            << function.getSymName() << ", which takes no weight";
-  Type weight = function.getArgument(0).getType();
+  Type weight = function.getArgumentTypes().front();
   llvm::SmallDenseSet<Attribute> names(batch.getParameters().begin(),
                                        batch.getParameters().end());
   for (auto parameter : spec.getBody().getOps<ParameterOp>())

@@ -180,9 +180,8 @@ LogicalResult Binder::checkDecay(GroupOp group) const {
   if (group.getWd().isZero() || usesDecay(rule))
     return success();
   return group.emitOpError("@")
-         << group.getGroupName() << " has wd "
-         << group.getWd().convertToDouble() << ", but rule @" << group.getRule()
-         << " does not use its weight decay";
+         << group.getGroupName() << " has a weight decay, but rule @"
+         << group.getRule() << " does not use it";
 }
 
 LogicalResult Binder::run() {
