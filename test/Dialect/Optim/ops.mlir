@@ -1,6 +1,7 @@
 // RUN: %limit steep-opt %s | FileCheck %s
 // RUN: %limit steep-opt %s | steep-opt | FileCheck %s
 // RUN: %limit steep-opt %s --mlir-print-op-generic | steep-opt | FileCheck %s
+// RUN: %limit steep-opt %s --emit-bytecode | steep-opt | FileCheck %s
 
 // CHECK-LABEL: optim.spec @full
 // CHECK-SAME:    schedule(#optim.warmup_cosine<warmup = 0.1, floor = 0.05>)
