@@ -1,0 +1,35 @@
+//===- CodeGen.h - LLVM's optimizer and code generator ----------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_LIB_TARGET_CODEGEN_H
+#define STEEP_LIB_TARGET_CODEGEN_H
+
+#include "lib/Target/CPU.h"
+#include "lib/Target/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/Module.h"
+
+#include <memory>
+
+namespace steepc {
+
+enum class CodeKind { IR, Assembly, Object };
+
+/// Turns a module of the LLVM dialect into one of LLVM, with the host code and
+/// the tables of the plan. The caller owns the context.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
+            llvm::StringRef manifest, llvm::LLVMContext &context);
+
+/// Optimizes and emits in a child process, so that an abort there is an error
+/// here. The calling process must have one thread only.
+llvm::Expected<std::string> generateCode(llvm::Module &module, const CPU &cpu,
+                                         CodeKind kind);
+
+} // namespace steepc
+
+#endif // STEEP_LIB_TARGET_CODEGEN_H

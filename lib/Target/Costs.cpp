@@ -1,0 +1,139 @@
+//===- Costs.cpp - bytes and operations of a kernel -----------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/Costs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+
+namespace steepc {
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+/// Does some op read (write) the memory of `value`, through views too?
+static void findAccess(Value value, bool &reads, bool &writes) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
+      if (view.getViewSource() == value)
+        findAccess(user->getResult(0), reads, writes);
+      continue;
+    }
+    auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+    if (!effects)
+      continue;
+    SmallVector<MemoryEffects::EffectInstance> list;
+    effects.getEffectsOnValue(value, list);
+    for (const auto &effect : list) {
+      reads |= isa<MemoryEffects::Read>(effect.getEffect());
+      writes |= isa<MemoryEffects::Write>(effect.getEffect());
+    }
+  }
+}
+
+static double bytesOf(func::FuncOp kernel) {
+  double bytes = 0;
+  for (BlockArgument argument : kernel.getArguments()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type || !type.hasStaticShape())
+      continue;
+    bool reads = false, writes = false;
+    findAccess(argument, reads, writes);
+    bytes += double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 *
+             (int(reads) + int(writes));
+  }
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static double elementsOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? double(vector.getNumElements()) : 1;
+}
+
+static bool isFloat(Type type) {
+  return isa<FloatType>(getElementTypeOrSelf(type));
+}
+
+/// Floating-point operations of one execution of `op` alone.
+static double flopsOf(Operation *op) {
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+          arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+          arith::MinNumFOp, math::SqrtOp, math::RsqrtOp, math::PowFOp,
+          math::ExpOp>(op))
+    return elementsOf(op->getResult(0).getType());
+  if (isa<math::FmaOp, vector::FMAOp>(op))
+    return 2 * elementsOf(op->getResult(0).getType());
+  if (auto outer = dyn_cast<vector::OuterProductOp>(op))
+    return 2 * elementsOf(outer.getResult().getType());
+  if (auto contract = dyn_cast<vector::ContractionOp>(op)) {
+    SmallVector<int64_t> bounds;
+    contract.getIterationBounds(bounds);
+    double product = 2;
+    for (int64_t bound : bounds)
+      product *= bound;
+    return product;
+  }
+  if (isa<vector::ReductionOp, vector::MultiDimReductionOp>(op) &&
+      isFloat(op->getOperand(0).getType()))
+    return elementsOf(op->getOperand(0).getType());
+  return 0;
+}
+
+/// Iterations of a loop whose bounds are constants; 1 where they are not, which
+/// are the remainders of a tile.
+static double tripsOf(Operation *op) {
+  auto constant = [](OpFoldResult value) { return getConstantIntValue(value); };
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    auto low = constant(loop.getLowerBound()),
+         high = constant(loop.getUpperBound()), step = constant(loop.getStep());
+    if (low && high && step && *step > 0)
+      return double(std::max<int64_t>(0, (*high - *low + *step - 1) / *step));
+    return 1;
+  }
+  if (auto forall = dyn_cast<scf::ForallOp>(op)) {
+    double trips = 1;
+    for (auto [low, high, step] :
+         llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
+                   forall.getMixedStep())) {
+      auto l = constant(low), h = constant(high), s = constant(step);
+      if (l && h && s && *s > 0)
+        trips *= double((*h - *l + *s - 1) / *s);
+    }
+    return trips;
+  }
+  return 1;
+}
+
+static double flopsIn(Region &region) {
+  double flops = 0;
+  for (Block &block : region)
+    for (Operation &op : block) {
+      double inside = 0;
+      for (Region &nested : op.getRegions())
+        inside += flopsIn(nested);
+      flops += flopsOf(&op) + tripsOf(&op) * inside;
+    }
+  return flops;
+}
+
+Cost estimateCost(func::FuncOp kernel) {
+  return {bytesOf(kernel), flopsIn(kernel.getBody())};
+}
+
+} // namespace steepc

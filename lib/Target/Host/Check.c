@@ -1,0 +1,417 @@
+/*===-- Check.c - are a step's arguments what was compiled? -------*- C -*-===*\
+|*                                                                            *|
+|* Part of the Steep project, under the Apache License v2.0 with LLVM         *|
+|* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
+|*                                                                            *|
+|* Every check comes before the first write, and every message names the      *|
+|* tensor or field, what was expected and what came.                          *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#include "Host.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int32_t steep_host_fail(const steep_step_args *args, int32_t code,
+                        const char *format, ...) {
+  if (args->message && args->message_bytes > 0) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(args->message, (size_t)args->message_bytes, format, list);
+    va_end(list);
+  }
+  return code;
+}
+
+const char *steep_host_quote(char out[STEEP_QUOTED_BYTES], const char *name) {
+  static const char digits[] = "0123456789abcdef";
+  size_t n = 0;
+  for (; *name && n + 8 < STEEP_QUOTED_BYTES; ++name) {
+    unsigned char c = (unsigned char)*name;
+    if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\') {
+      out[n++] = (char)c;
+      continue;
+    }
+    out[n++] = '\\';
+    out[n++] = 'x';
+    out[n++] = digits[c >> 4];
+    out[n++] = digits[c & 15];
+  }
+  if (*name) {
+    memcpy(out + n, "...", 3);
+    n += 3;
+  }
+  out[n] = 0;
+  return out;
+}
+
+double steep_host_scalar(const steep_scalar *scalar) {
+  return scalar->flags & STEEP_SCALAR_POINTER ? (double)*scalar->pointer
+                                              : scalar->value;
+}
+
+void *steep_host_data(const DLTensor *tensor) {
+  return (char *)tensor->data + tensor->byte_offset;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Tensors                                                                    *|
+\*===----------------------------------------------------------------------===*/
+
+/* The roles of a tensor, in the order in which they are checked. */
+enum { PARAMETER, GRADIENT, STATE, UPDATE, WORKSPACE };
+
+enum { TITLE_BYTES = 2 * STEEP_QUOTED_BYTES + 64 };
+
+static int64_t owner_of_state(int64_t state) {
+  const steep_tables *t = &steep_host_tables;
+  int64_t p = 0;
+  while (p + 1 < t->parameter_count &&
+         t->parameters[p + 1].state_begin <= state)
+    ++p;
+  /* Parameters without a state share state_begin with their successor. */
+  while (t->parameters[p].state_count == 0 && p > 0)
+    --p;
+  return p;
+}
+
+/* E.g. `state momentum_buffer of "lm_head.weight"`. */
+static const char *title(char out[TITLE_BYTES], int role, int64_t index) {
+  static const char *const words[] = {"parameter", "gradient of", "state",
+                                      "update of"};
+  const steep_tables *t = &steep_host_tables;
+  char name[STEEP_QUOTED_BYTES], state[STEEP_QUOTED_BYTES];
+  if (role == WORKSPACE)
+    return strcpy(out, "the workspace");
+  if (role == STATE) {
+    int64_t owner = owner_of_state(index);
+    snprintf(out, TITLE_BYTES, "state %s of \"%s\"",
+             steep_host_quote(state, t->states[index].name),
+             steep_host_quote(name, t->parameters[owner].name));
+    return out;
+  }
+  snprintf(out, TITLE_BYTES, "%s \"%s\"", words[role],
+           steep_host_quote(name, t->parameters[index].name));
+  return out;
+}
+
+static int32_t check_layout(const steep_step_args *args, const char *what,
+                            const DLTensor *tensor, int64_t rows,
+                            int64_t columns) {
+  if (tensor->device.device_type != kDLCPU)
+    return steep_host_fail(
+        args, STEEP_INVALID_ARGUMENT,
+        "%s: expected a CPU tensor (DLPack device type 1), got device type %d",
+        what, (int)tensor->device.device_type);
+  if (tensor->dtype.code != kDLFloat || tensor->dtype.bits != 32 ||
+      tensor->dtype.lanes != 1)
+    return steep_host_fail(
+        args, STEEP_INVALID_ARGUMENT,
+        "%s: expected FP32 elements (DLPack type 2, 32 bits, 1 lane), got type "
+        "%d, %d bits, %d lanes",
+        what, tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
+  if (tensor->ndim != 2 || !tensor->shape)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s: expected a matrix of %lldx%lld, got a tensor "
+                           "of rank %d%s",
+                           what, (long long)rows, (long long)columns,
+                           (int)tensor->ndim,
+                           tensor->shape ? "" : " without a shape");
+  if (tensor->shape[0] != rows || tensor->shape[1] != columns)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s: expected shape %lldx%lld, got %lldx%lld", what,
+                           (long long)rows, (long long)columns,
+                           (long long)tensor->shape[0],
+                           (long long)tensor->shape[1]);
+  /* The stride of an extent of 1 has no meaning. */
+  if (tensor->strides && ((columns > 1 && tensor->strides[1] != 1) ||
+                          (rows > 1 && tensor->strides[0] != columns)))
+    return steep_host_fail(
+        args, STEEP_INVALID_ARGUMENT,
+        "%s: expected dense rows (strides %lld, 1), got strides %lld, %lld",
+        what, (long long)columns, (long long)tensor->strides[0],
+        (long long)tensor->strides[1]);
+  return STEEP_OK;
+}
+
+static int32_t check_tensor(const steep_step_args *args, int role,
+                            int64_t index, const DLTensor *tensor, int64_t rows,
+                            int64_t columns) {
+  char what[TITLE_BYTES];
+  int32_t code;
+  if (!tensor)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s: expected a tensor, got NULL",
+                           title(what, role, index));
+  title(what, role, index);
+  code = check_layout(args, what, tensor, rows, columns);
+  if (code)
+    return code;
+  if (!tensor->data)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s: expected data, got a NULL pointer", what);
+  if ((uintptr_t)steep_host_data(tensor) % sizeof(float) != 0)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s: expected data aligned to 4 bytes, got %p", what,
+                           steep_host_data(tensor));
+  return STEEP_OK;
+}
+
+static int32_t check_tensors(const steep_step_args *args, int32_t actions) {
+  const steep_tables *t = &steep_host_tables;
+  int64_t i;
+  for (i = 0; i < t->parameter_count; ++i) {
+    const int64_t *shape = t->parameters[i].shape;
+    int32_t code =
+        check_tensor(args, GRADIENT, i, args->gradients[i], shape[0], shape[1]);
+    if (!code && (actions & STEEP_APPLY))
+      code = check_tensor(args, PARAMETER, i, args->parameters[i], shape[0],
+                          shape[1]);
+    if (!code && (actions & STEEP_APPLY) && args->updates && args->updates[i])
+      code =
+          check_tensor(args, UPDATE, i, args->updates[i], shape[0], shape[1]);
+    if (code)
+      return code;
+  }
+  for (i = 0; (actions & STEEP_APPLY) && i < t->state_count; ++i) {
+    int32_t code = check_tensor(args, STATE, i, args->states[i],
+                                t->states[i].rows, t->states[i].columns);
+    if (code)
+      return code;
+  }
+  return STEEP_OK;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Overlap: two tensors in the same memory, one of them written               *|
+\*===----------------------------------------------------------------------===*/
+
+typedef struct {
+  uintptr_t begin, end;
+  int64_t role, index;
+} range;
+
+/* Heap sort by `begin`: in place, without recursion or memory. */
+static void sift(range *ranges, int64_t root, int64_t count) {
+  for (;;) {
+    int64_t child = 2 * root + 1;
+    range swap;
+    if (child >= count)
+      return;
+    if (child + 1 < count && ranges[child].begin < ranges[child + 1].begin)
+      ++child;
+    if (ranges[root].begin >= ranges[child].begin)
+      return;
+    swap = ranges[root];
+    ranges[root] = ranges[child];
+    ranges[child] = swap;
+    root = child;
+  }
+}
+
+static void sort(range *ranges, int64_t count) {
+  int64_t i;
+  for (i = count / 2 - 1; i >= 0; --i)
+    sift(ranges, i, count);
+  for (i = count - 1; i > 0; --i) {
+    range swap = ranges[0];
+    ranges[0] = ranges[i];
+    ranges[i] = swap;
+    sift(ranges, 0, i);
+  }
+}
+
+static range *add(range *out, const DLTensor *tensor, int role, int64_t index) {
+  out->begin = (uintptr_t)steep_host_data(tensor);
+  out->end = out->begin +
+             (uintptr_t)(tensor->shape[0] * tensor->shape[1]) * sizeof(float);
+  out->role = role;
+  out->index = index;
+  return out + 1;
+}
+
+static int32_t check_overlap(const steep_step_args *args, int32_t actions) {
+  const steep_tables *t = &steep_host_tables;
+  /* The workspace is large enough for this: see lib/Target/Plan.cpp. */
+  range *ranges = args->workspace, *end = ranges;
+  const range *reach = NULL, *written = NULL;
+  int64_t i, count;
+  end->begin = (uintptr_t)args->workspace;
+  end->end = end->begin + (uintptr_t)t->workspace_bytes;
+  end->role = WORKSPACE;
+  end->index = 0;
+  ++end;
+  for (i = 0; i < t->parameter_count; ++i) {
+    end = add(end, args->gradients[i], GRADIENT, i);
+    if (!(actions & STEEP_APPLY))
+      continue;
+    end = add(end, args->parameters[i], PARAMETER, i);
+    if (args->updates && args->updates[i])
+      end = add(end, args->updates[i], UPDATE, i);
+  }
+  for (i = 0; (actions & STEEP_APPLY) && i < t->state_count; ++i)
+    end = add(end, args->states[i], STATE, i);
+  count = end - ranges;
+  sort(ranges, count);
+  for (i = 0; i < count; ++i) {
+    const range *r = &ranges[i], *other = NULL;
+    if (written && r->begin < written->end)
+      other = written;
+    else if (r->role != GRADIENT && reach && r->begin < reach->end)
+      other = reach;
+    if (other) {
+      char one[TITLE_BYTES], two[TITLE_BYTES];
+      return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                             "%s and %s overlap in memory: expected tensors of "
+                             "their own",
+                             title(one, (int)other->role, other->index),
+                             title(two, (int)r->role, r->index));
+    }
+    if (!reach || r->end > reach->end)
+      reach = r;
+    if (r->role != GRADIENT && (!written || r->end > written->end))
+      written = r;
+  }
+  return STEEP_OK;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Counts, scalars, workspace, pool                                           *|
+\*===----------------------------------------------------------------------===*/
+
+static int32_t check_count(const steep_step_args *args, const char *what,
+                           int64_t got, int64_t expected) {
+  if (got == expected)
+    return STEEP_OK;
+  return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                         "%s: expected %lld, got %lld", what,
+                         (long long)expected, (long long)got);
+}
+
+static int32_t check_present(const steep_step_args *args, const char *what,
+                             const void *pointer) {
+  if (pointer)
+    return STEEP_OK;
+  return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                         "%s: expected an array, got NULL", what);
+}
+
+/* `what` of the group (or of the whole step, where `group` is NULL) must be a
+ * number that FP32 can hold. */
+static int32_t check_scalar(const steep_step_args *args, const char *what,
+                            const char *group, const steep_scalar *scalar) {
+  char name[STEEP_QUOTED_BYTES];
+  const char *of = group ? " of group " : "";
+  const char *label = group ? steep_host_quote(name, group) : "";
+  double value;
+  if (scalar->flags & ~(uint32_t)STEEP_SCALAR_POINTER)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s%s%s: expected flags 0 or STEEP_SCALAR_POINTER, "
+                           "got %u",
+                           what, of, label, (unsigned)scalar->flags);
+  if ((scalar->flags & STEEP_SCALAR_POINTER) && !scalar->pointer)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s%s%s: expected a pointer to a float, got NULL",
+                           what, of, label);
+  value = steep_host_scalar(scalar);
+  if (!(fabs(value) <= FLT_MAX))
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s%s%s: expected a finite FP32 number, got %g",
+                           what, of, label, value);
+  return STEEP_OK;
+}
+
+static int32_t check_scalars(const steep_step_args *args, int32_t actions) {
+  const steep_tables *t = &steep_host_tables;
+  int32_t code = check_scalar(args, "grad_scale", NULL, &args->grad_scale);
+  int64_t i;
+  if (code || !(actions & STEEP_APPLY))
+    return code;
+  if (args->step < 1)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "step: expected 1 for the first update and one more "
+                           "for each that follows, got %lld",
+                           (long long)args->step);
+  for (i = 0; i < t->group_count; ++i) {
+    code = check_scalar(args, "lr", t->group_names[i], &args->lr[i]);
+    if (!code)
+      code = check_scalar(args, "wd", t->group_names[i], &args->wd[i]);
+    if (code)
+      return code;
+  }
+  return STEEP_OK;
+}
+
+static int32_t check_workspace(const steep_step_args *args) {
+  uint64_t bytes = (uint64_t)steep_host_tables.workspace_bytes;
+  if (args->workspace_bytes < bytes)
+    return steep_host_fail(args, STEEP_WORKSPACE_TOO_SMALL,
+                           "workspace: expected %llu bytes, got %llu",
+                           (unsigned long long)bytes,
+                           (unsigned long long)args->workspace_bytes);
+  if (!args->workspace || (uintptr_t)args->workspace % 64 != 0)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "workspace: expected a pointer aligned to 64 bytes, "
+                           "got %p",
+                           args->workspace);
+  return STEEP_OK;
+}
+
+static int32_t check_pool(const steep_step_args *args) {
+  const steep_pool *pool = args->pool;
+  if (args->stream)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "stream: expected NULL on the CPU, got %p",
+                           args->stream);
+  if (pool && pool->struct_size < sizeof(steep_pool))
+    return steep_host_fail(
+        args, STEEP_VERSION_MISMATCH, "pool: expected struct_size %u, got %u",
+        (unsigned)sizeof(steep_pool), (unsigned)pool->struct_size);
+  if (pool && !pool->run)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "pool: expected a run function, got NULL");
+  return STEEP_OK;
+}
+
+int32_t steep_host_check(const steep_step_args *args, int32_t actions) {
+  const steep_tables *t = &steep_host_tables;
+  int32_t apply = actions & STEEP_APPLY, code = STEEP_OK;
+  if (!args)
+    return STEEP_INVALID_ARGUMENT;
+  /* A smaller structure has no message that could be trusted. */
+  if (args->struct_size < sizeof(steep_step_args))
+    return STEEP_VERSION_MISMATCH;
+  if (args->flags != 0)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "flags: expected 0, got %u", (unsigned)args->flags);
+  code = check_count(args, "parameter_count", args->parameter_count,
+                     t->parameter_count);
+  if (!code && apply)
+    code = check_count(args, "state_count", args->state_count, t->state_count);
+  if (!code && apply)
+    code = check_count(args, "group_count", args->group_count, t->group_count);
+  if (!code)
+    code = check_present(args, "gradients", args->gradients);
+  if (!code && apply)
+    code = check_present(args, "parameters", args->parameters);
+  if (!code && apply && t->state_count > 0)
+    code = check_present(args, "states", args->states);
+  if (!code && apply)
+    code = check_present(args, "lr", args->lr);
+  if (!code && apply)
+    code = check_present(args, "wd", args->wd);
+  if (!code)
+    code = check_scalars(args, actions);
+  if (!code)
+    code = check_pool(args);
+  if (!code)
+    code = check_workspace(args);
+  if (!code)
+    code = check_tensors(args, actions);
+  if (!code)
+    code = check_overlap(args, actions);
+  return code;
+}

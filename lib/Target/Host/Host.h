@@ -1,0 +1,39 @@
+/*===-- Host.h - what the host code's files share -----------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the Steep project, under the Apache License v2.0 with LLVM         *|
+|* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
+|*                                                                            *|
+|* Functions called steep_host_export_X become the artefact's steep_NAME_X;   *|
+|* all others become internal.                                                *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#ifndef STEEP_HOST_HOST_H
+#define STEEP_HOST_HOST_H
+
+#include "Tables.h"
+#include "steep/steep.h"
+
+/* What a call is about to do; decides which tensors must be there. */
+enum { STEEP_PREPARE = 1, STEEP_APPLY = 2 };
+
+/* Writes one line to args->message, where there is one; returns `code`. */
+int32_t steep_host_fail(const steep_step_args *args, int32_t code,
+                        const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* `name` as it stands between quotes in a message: control characters are
+ * escaped, so that a message is one line, and a long name is cut. */
+enum { STEEP_QUOTED_BYTES = 200 };
+const char *steep_host_quote(char out[STEEP_QUOTED_BYTES], const char *name);
+
+/* Everything that can be wrong with the arguments, before anything is
+ * written. */
+int32_t steep_host_check(const steep_step_args *args, int32_t actions);
+
+/* The scalar's value, now. */
+double steep_host_scalar(const steep_scalar *scalar);
+
+/* The first element of a dense tensor. */
+void *steep_host_data(const DLTensor *tensor);
+
+#endif /* STEEP_HOST_HOST_H */

@@ -1,0 +1,118 @@
+/*===-- Tables.h - what steepc tells the host code ----------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the Steep project, under the Apache License v2.0 with LLVM         *|
+|* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
+|*                                                                            *|
+|* The host code is the same for every optimizer; these constant tables say   *|
+|* which one it is. lib/Target/Tables.cpp builds them as LLVM constants, so   *|
+|* every field is eight bytes wide (int64_t, double or a pointer): there is   *|
+|* no padding to agree on. A change here is a change there.                   *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#ifndef STEEP_HOST_TABLES_H
+#define STEEP_HOST_TABLES_H
+
+#include <stdint.h>
+
+/* Runs blocks begin .. end - 1 of a kernel's grid on one matrix. slots[i] is
+ * the data of the kernel's memref argument i, or points to its scalar. */
+typedef void (*steep_kernel_function)(void *const *slots, int64_t begin,
+                                      int64_t end);
+
+/* Where a slot's pointer comes from; the meaning of `value` in brackets. */
+enum {
+  STEEP_SLOT_WEIGHT = 0,
+  STEEP_SLOT_GRADIENT = 1,
+  STEEP_SLOT_STATE = 2, /* [which of the parameter's states] */
+  STEEP_SLOT_UPDATE = 3,
+  STEEP_SLOT_SQUARES = 4,
+  STEEP_SLOT_WORKSPACE = 5, /* [byte offset in the matrix's part] */
+  STEEP_SLOT_LR = 6,
+  STEEP_SLOT_WD = 7,
+  STEEP_SLOT_CLIP = 8,
+  STEEP_SLOT_STEP = 9,
+  STEEP_SLOT_CONSTANT = 10 /* [the bits of the scalar] */
+};
+
+/* More kernel arguments than this are refused by steepc. */
+enum { STEEP_MAX_SLOTS = 64 };
+
+typedef struct {
+  int64_t kind;
+  int64_t value;
+} steep_slot_entry;
+
+typedef struct {
+  steep_kernel_function run;
+  int64_t grid; /* blocks for one matrix */
+  int64_t slot_count;
+  const steep_slot_entry *slots;
+} steep_kernel_entry;
+
+/* A step function: its kernels run one after another. */
+typedef struct {
+  int64_t kernel_count;
+  const steep_kernel_entry *kernels;
+  int64_t workspace_bytes; /* for one matrix; a multiple of 64 */
+  int64_t squares_count;   /* doubles in the matrix's part, at its start */
+} steep_function_entry;
+
+/* Parameters of one shape and rule. `wave` matrices go through the kernels
+ * together; it bounds the workspace. */
+typedef struct {
+  const steep_function_entry *plain;
+  const steep_function_entry *with_update;
+  const steep_function_entry *squares;
+  int64_t count;
+  const int64_t *parameters;
+  int64_t wave;
+  int64_t squares_wave;
+} steep_batch_entry;
+
+typedef struct {
+  const char *name;
+  int64_t rows, columns;
+} steep_state_entry;
+
+typedef struct {
+  const char *name;
+  const char *group_name;
+  const char *rule_name;
+  int64_t group;
+  const int64_t *shape; /* two extents */
+  int64_t state_begin;
+  int64_t state_count;
+  const char *const *state_names;
+} steep_parameter_entry;
+
+/* One CPU feature that the kernels use, as cpuid and xgetbv report it. */
+typedef struct {
+  int64_t leaf, subleaf;
+  int64_t reg; /* 0 eax, 1 ebx, 2 ecx, 3 edx */
+  int64_t bit;
+  int64_t xcr0; /* bits the operating system must have enabled */
+} steep_feature_entry;
+
+typedef struct {
+  const char *name;
+  const char *build_info;
+  int64_t parameter_count;
+  const steep_parameter_entry *parameters;
+  int64_t state_count;
+  const steep_state_entry *states;
+  int64_t group_count;
+  const char *const *group_names;
+  int64_t batch_count;
+  const steep_batch_entry *batches;
+  int64_t feature_count;
+  const steep_feature_entry *features;
+  double clip_norm;         /* 0: the spec does not clip */
+  int64_t nonfinite_error;  /* 1: a non-finite gradient is an error */
+  int64_t sums_bytes;       /* one double a parameter, rounded up to 64 */
+  int64_t workspace_bytes;  /* all of it */
+  int64_t workspace_offset; /* where the waves' part begins */
+} steep_tables;
+
+extern const steep_tables steep_host_tables;
+
+#endif /* STEEP_HOST_TABLES_H */

@@ -1,0 +1,81 @@
+//===- HostCode.cpp - from kernels to a library's module ------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HostCode.h"
+
+#include "hostCheck.inc"
+#include "hostPlan.inc"
+#include "hostPool.inc"
+#include "hostStep.inc"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+
+namespace steepc {
+
+static constexpr StringLiteral exportPrefix = "steep_host_export_";
+
+template <size_t size>
+static StringRef bytesOf(const unsigned char (&array)[size]) {
+  return StringRef(reinterpret_cast<const char *>(array), size);
+}
+
+void setKernelTarget(Module &module, const CPU &cpu) {
+  std::string bits = std::to_string(cpu.lanes * 32);
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", cpu.cpu);
+    function.addFnAttr("target-features", cpu.features);
+    // Vectors are chosen by the block level; LLVM must not halve them.
+    function.addFnAttr("prefer-vector-width", bits);
+    function.addFnAttr("min-legal-vector-width", bits);
+    function.addFnAttr(Attribute::NoUnwind);
+    // Profilers and debuggers find their way through kernels.
+    function.setUWTableKind(UWTableKind::Async);
+  }
+}
+
+Error linkHostCode(Module &module, StringRef name) {
+  for (GlobalValue &value : module.global_values())
+    if (!value.isDeclaration() && !value.hasLocalLinkage())
+      value.setVisibility(GlobalValue::HiddenVisibility);
+  for (StringRef bitcode : {bytesOf(hostCheck), bytesOf(hostPlan),
+                            bytesOf(hostPool), bytesOf(hostStep)}) {
+    auto host = parseBitcodeFile(MemoryBufferRef(bitcode, "steep host code"),
+                                 module.getContext());
+    if (!host)
+      return host.takeError();
+    (*host)->setDataLayout(module.getDataLayout());
+    (*host)->setTargetTriple(module.getTargetTriple());
+    if (Linker::linkModules(module, std::move(*host)))
+      return createStringError("the host code does not link to the kernels");
+  }
+  for (GlobalValue &value : module.global_values()) {
+    if (value.isDeclaration() || value.hasLocalLinkage())
+      continue;
+    StringRef old = value.getName();
+    if (old.consume_front(exportPrefix)) {
+      value.setName(("steep_" + name + "_" + old).str());
+      value.setVisibility(GlobalValue::DefaultVisibility);
+      continue;
+    }
+    value.setLinkage(GlobalValue::InternalLinkage);
+    value.setVisibility(GlobalValue::DefaultVisibility);
+    value.setDSOLocal(true);
+  }
+  // The compiler that made the host code is no business of the artefact.
+  if (NamedMDNode *ident = module.getNamedMetadata("llvm.ident"))
+    ident->eraseFromParent();
+  module.setSourceFileName(name);
+  module.setModuleIdentifier(name);
+  return Error::success();
+}
+
+} // namespace steepc

@@ -1,0 +1,235 @@
+//===- Manifest.cpp - what an artefact says of itself ---------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/Manifest.h"
+
+#include "steep/steep.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace steepc {
+
+double leastBytes(const Plan &plan, const Batch &batch) {
+  double bytes = 0;
+  for (int64_t index : batch.parameters) {
+    const Parameter &parameter = plan.parameters[index];
+    bytes += 16.0 * parameter.shape[0] * parameter.shape[1];
+    for (const State &state : parameter.states)
+      bytes += 8.0 * state.shape[0] * state.shape[1];
+  }
+  return bytes;
+}
+
+double movedBytes(const Plan &plan, const Batch &batch) {
+  return (plan.functions[batch.squares].bytes() +
+          plan.functions[batch.plain].bytes()) *
+         batch.parameters.size();
+}
+
+double operations(const Plan &plan, const Batch &batch) {
+  return (plan.functions[batch.squares].flops() +
+          plan.functions[batch.plain].flops()) *
+         batch.parameters.size();
+}
+
+std::string shortestNumber(double value) {
+  char text[40];
+  for (int digits = 6; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value)
+      break;
+  }
+  return text;
+}
+
+namespace {
+
+/// llvm::json::OStream, with numbers as people write them.
+class Writer {
+public:
+  explicit Writer(raw_ostream &out) : json(out, 2) {}
+
+  void number(StringRef key, double value) {
+    json.attributeBegin(key);
+    json.rawValue(shortestNumber(value));
+    json.attributeEnd();
+  }
+  void shape(const std::array<int64_t, 2> &shape) {
+    json.attributeBegin("shape");
+    json.rawValue("[" + std::to_string(shape[0]) + ", " +
+                  std::to_string(shape[1]) + "]");
+    json.attributeEnd();
+  }
+
+  json::OStream json;
+};
+
+class ManifestWriter {
+public:
+  ManifestWriter(raw_ostream &out, const Plan &plan)
+      : writer(out), json(writer.json), plan(plan) {}
+
+  void write(const CPU &cpu, StringRef specSha256, bool hasLibrary);
+
+private:
+  void writeHead(const CPU &cpu, StringRef specSha256);
+  void writeRecipe();
+  void writeParameters();
+  void writeKernels(const StepFunction &function);
+  void writeBatches();
+
+  Writer writer;
+  json::OStream &json;
+  const Plan &plan;
+};
+
+} // namespace
+
+void ManifestWriter::writeHead(const CPU &cpu, StringRef specSha256) {
+  json.attributeObject("steep", [&] {
+    json.attributeBegin("abi");
+    json.rawValue("[" + std::to_string(STEEP_ABI_MAJOR) + ", " +
+                  std::to_string(STEEP_ABI_MINOR) + "]");
+    json.attributeEnd();
+    json.attribute("version", STEEP_VERSION);
+    json.attribute("llvm", LLVM_VERSION_STRING);
+  });
+  json.attribute("name", plan.name);
+  json.attribute("spec_sha256", specSha256);
+  json.attributeObject("target", [&] {
+    json.attribute("triple", cpu.triple);
+    json.attribute("cpu", cpu.cpu);
+    json.attributeArray("features", [&] {
+      for (const CPUFeature *feature : cpu.required)
+        json.value(feature->cpuinfoName);
+    });
+  });
+}
+
+void ManifestWriter::writeRecipe() {
+  if (plan.schedule)
+    json.attributeObject("schedule", [&] {
+      json.attribute("kind", "warmup_cosine");
+      writer.number("warmup", plan.schedule->warmup);
+      writer.number("floor", plan.schedule->floor);
+    });
+  else
+    json.attribute("schedule", nullptr);
+  if (plan.clipNorm)
+    json.attributeObject("clip", [&] {
+      json.attribute("kind", "global_norm");
+      writer.number("max", *plan.clipNorm);
+    });
+  else
+    json.attribute("clip", nullptr);
+  json.attribute("nonfinite", plan.nonfiniteIsError ? "error" : "skip");
+  json.attributeObject("workspace", [&] {
+    json.attribute("bytes", plan.workspaceBytes);
+    json.attribute("alignment", 64);
+  });
+  json.attributeArray("groups", [&] {
+    for (const Group &group : plan.groups)
+      json.object([&] {
+        json.attribute("name", group.name);
+        json.attribute("rule", group.rule);
+        writer.number("lr", group.lr);
+        writer.number("wd", group.wd);
+      });
+  });
+}
+
+void ManifestWriter::writeParameters() {
+  json.attributeArray("parameters", [&] {
+    for (const Parameter &parameter : plan.parameters)
+      json.object([&] {
+        const Group &group = plan.groups[parameter.group];
+        json.attribute("name", parameter.name);
+        writer.shape(parameter.shape);
+        json.attribute("dtype", "F32");
+        json.attribute("group", group.name);
+        json.attribute("rule", group.rule);
+        json.attributeArray("states", [&] {
+          for (const State &state : parameter.states)
+            json.object([&] {
+              json.attribute("name", state.name);
+              writer.shape(state.shape);
+              json.attribute("dtype", "F32");
+              json.attribute("convention", state.convention);
+            });
+        });
+      });
+  });
+}
+
+void ManifestWriter::writeKernels(const StepFunction &function) {
+  for (const Kernel &kernel : function.kernels)
+    json.object([&] {
+      json.attribute("name", kernel.symbol);
+      json.attribute("grid", kernel.grid);
+      json.attribute("config", kernel.config);
+      writer.number("bytes", kernel.bytes);
+      writer.number("flops", kernel.flops);
+    });
+}
+
+void ManifestWriter::writeBatches() {
+  json.attributeArray("batches", [&] {
+    for (const Batch &batch : plan.batches)
+      json.object([&] {
+        const StepFunction &function = plan.functions[batch.plain];
+        json.attribute("function", batch.name);
+        json.attribute("rule", batch.rule);
+        json.attribute("count", int64_t(batch.parameters.size()));
+        json.attributeArray("parameters", [&] {
+          for (int64_t index : batch.parameters)
+            json.value(plan.parameters[index].name);
+        });
+        json.attribute("workspace_bytes", function.workspaceBytes);
+        json.attribute("wave", batch.wave);
+        json.attributeArray("kernels", [&] {
+          writeKernels(plan.functions[batch.squares]);
+          writeKernels(function);
+        });
+        writer.number("bytes", movedBytes(plan, batch));
+        writer.number("flops", operations(plan, batch));
+        writer.number("least_bytes", leastBytes(plan, batch));
+      });
+  });
+}
+
+void ManifestWriter::write(const CPU &cpu, StringRef specSha256,
+                           bool hasLibrary) {
+  json.object([&] {
+    writeHead(cpu, specSha256);
+    writeRecipe();
+    writeParameters();
+    writeBatches();
+    json.attributeObject("files", [&] {
+      if (hasLibrary)
+        json.attribute("library", "lib" + plan.name + ".so");
+      json.attribute("object", plan.name + ".o");
+      json.attribute("header", plan.name + ".h");
+    });
+  });
+}
+
+std::string writeManifest(const Plan &plan, const CPU &cpu,
+                          StringRef specSha256, bool hasLibrary) {
+  std::string text;
+  raw_string_ostream out(text);
+  ManifestWriter(out, plan).write(cpu, specSha256, hasLibrary);
+  out << "\n";
+  return text;
+}
+
+} // namespace steepc

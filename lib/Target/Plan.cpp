@@ -1,0 +1,417 @@
+//===- Plan.cpp - the optimizer as the host code sees it ------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/Plan.h"
+
+#include "dialects/Block/Block.h"
+#include "dialects/Optim/Optim.h"
+#include "lib/Target/Costs.h"
+#include "lib/Target/Host/Tables.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+
+namespace steepc {
+
+// The numbers stand in two languages; the compiler compares them.
+static_assert(int64_t(SlotKind::Weight) == STEEP_SLOT_WEIGHT);
+static_assert(int64_t(SlotKind::Gradient) == STEEP_SLOT_GRADIENT);
+static_assert(int64_t(SlotKind::State) == STEEP_SLOT_STATE);
+static_assert(int64_t(SlotKind::Update) == STEEP_SLOT_UPDATE);
+static_assert(int64_t(SlotKind::Squares) == STEEP_SLOT_SQUARES);
+static_assert(int64_t(SlotKind::Workspace) == STEEP_SLOT_WORKSPACE);
+static_assert(int64_t(SlotKind::LR) == STEEP_SLOT_LR);
+static_assert(int64_t(SlotKind::WD) == STEEP_SLOT_WD);
+static_assert(int64_t(SlotKind::Clip) == STEEP_SLOT_CLIP);
+static_assert(int64_t(SlotKind::Step) == STEEP_SLOT_STEP);
+static_assert(int64_t(SlotKind::Constant) == STEEP_SLOT_CONSTANT);
+
+/// A wave keeps this many threads busy even where one matrix is one block, and
+/// takes no more than this much workspace where matrices are large.
+static constexpr int64_t leastWave = 8, waveBytes = int64_t(64) << 20;
+
+static constexpr int64_t alignment = 64;
+
+double StepFunction::bytes() const {
+  return std::accumulate(
+      kernels.begin(), kernels.end(), 0.0,
+      [](double sum, const Kernel &k) { return sum + k.bytes; });
+}
+
+double StepFunction::flops() const {
+  return std::accumulate(
+      kernels.begin(), kernels.end(), 0.0,
+      [](double sum, const Kernel &k) { return sum + k.flops; });
+}
+
+int64_t Plan::stateCount() const {
+  return std::accumulate(
+      parameters.begin(), parameters.end(), int64_t(0),
+      [](int64_t sum, const Parameter &p) { return sum + p.states.size(); });
+}
+
+static StringRef roleOf(func::FuncOp function, unsigned argument) {
+  auto role = function.getArgAttrOfType<StringAttr>(argument, "optim.role");
+  return role ? role.getValue() : StringRef();
+}
+
+namespace {
+
+/// Reads one step function.
+class StepReader {
+public:
+  StepReader(func::FuncOp function, SymbolTable &symbols)
+      : function(function), symbols(symbols) {}
+
+  FailureOr<StepFunction> read() {
+    step.symbol = function.getSymName().str();
+    if (failed(readArguments()))
+      return failure();
+    WalkResult result = function.walk([&](func::CallOp call) {
+      return failed(readCall(call)) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+    if (step.kernels.empty())
+      return function.emitOpError("calls no kernel");
+    return std::move(step);
+  }
+
+private:
+  LogicalResult readArguments();
+  LogicalResult readCall(func::CallOp call);
+  FailureOr<Slot> slotOf(Value value, func::CallOp call);
+  FailureOr<Slot> workspaceSlot(memref::ViewOp view, func::CallOp call);
+
+  func::FuncOp function;
+  SymbolTable &symbols;
+  StepFunction step;
+  SmallVector<std::optional<Slot>> arguments;
+};
+
+} // namespace
+
+LogicalResult StepReader::readArguments() {
+  int64_t states = 0;
+  for (BlockArgument argument : function.getArguments()) {
+    StringRef role = roleOf(function, argument.getArgNumber());
+    auto kind = llvm::StringSwitch<std::optional<SlotKind>>(role)
+                    .Case("weight", SlotKind::Weight)
+                    .Case("gradient", SlotKind::Gradient)
+                    .Case("state", SlotKind::State)
+                    .Case("update", SlotKind::Update)
+                    .Case("squares", SlotKind::Squares)
+                    .Case("workspace", SlotKind::Workspace)
+                    .Case("lr", SlotKind::LR)
+                    .Case("wd", SlotKind::WD)
+                    .Case("clip", SlotKind::Clip)
+                    .Case("step", SlotKind::Step)
+                    .Default(std::nullopt);
+    if (!kind)
+      return function.emitOpError("argument ")
+             << argument.getArgNumber() << " has the unknown role '" << role
+             << "'";
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (type && !type.hasStaticShape())
+      return function.emitOpError("argument ")
+             << argument.getArgNumber() << " has no static shape";
+    if (*kind == SlotKind::Workspace)
+      step.workspaceBytes =
+          llvm::alignTo(uint64_t(type.getNumElements()), alignment);
+    if (*kind == SlotKind::Squares)
+      step.squaresCount = type.getNumElements();
+    arguments.push_back(Slot{*kind, *kind == SlotKind::State ? states++ : 0});
+  }
+  return success();
+}
+
+FailureOr<Slot> StepReader::workspaceSlot(memref::ViewOp view,
+                                          func::CallOp call) {
+  auto source = dyn_cast<BlockArgument>(view.getSource());
+  if (!source || roleOf(function, source.getArgNumber()) != "workspace")
+    return view.emitOpError("expected a view of the workspace");
+  APInt offset;
+  if (!matchPattern(view.getByteShift(), m_ConstantInt(&offset)) ||
+      offset.isNegative() || offset.getSExtValue() % alignment != 0)
+    return view.emitOpError("expected a constant offset, a multiple of ")
+           << alignment;
+  auto type = cast<MemRefType>(view.getType());
+  double bytes = type.hasStaticShape()
+                     ? double(type.getNumElements()) *
+                           type.getElementTypeBitWidth() / 8
+                     : HUGE_VAL;
+  if (double(offset.getSExtValue()) + bytes > double(step.workspaceBytes))
+    return view.emitOpError("reaches past the workspace of ")
+           << step.workspaceBytes << " bytes";
+  return Slot{SlotKind::Workspace, offset.getSExtValue()};
+}
+
+FailureOr<Slot> StepReader::slotOf(Value value, func::CallOp call) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return *arguments[argument.getArgNumber()];
+  if (auto view = value.getDefiningOp<memref::ViewOp>())
+    return workspaceSlot(view, call);
+  Attribute constant;
+  if (matchPattern(value, m_Constant(&constant))) {
+    if (auto number = dyn_cast<IntegerAttr>(constant))
+      return Slot{SlotKind::Constant, number.getValue().getSExtValue()};
+    if (auto number = dyn_cast<FloatAttr>(constant))
+      return Slot{SlotKind::Constant,
+                  int64_t(number.getValue().bitcastToAPInt().getZExtValue())};
+  }
+  return call.emitOpError("passes a value that is no argument, no view of the "
+                          "workspace and no constant");
+}
+
+LogicalResult StepReader::readCall(func::CallOp call) {
+  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!kernel || !kernel->hasAttr(block::BlockDialect::kernelAttrName))
+    return call.emitOpError("expected a call of a kernel");
+  auto grid =
+      kernel->getAttrOfType<IntegerAttr>(block::BlockDialect::gridAttrName);
+  if (!grid || grid.getInt() < 1)
+    return kernel.emitOpError("expected the attribute '")
+           << block::BlockDialect::gridAttrName << "', at least 1";
+  if (call.getNumOperands() > STEEP_MAX_SLOTS)
+    return call.emitOpError("passes ")
+           << call.getNumOperands() << " arguments, more than "
+           << int(STEEP_MAX_SLOTS);
+  Kernel entry;
+  entry.symbol = kernel.getSymName().str();
+  entry.grid = grid.getInt();
+  if (Attribute config = kernel->getAttr(block::BlockDialect::configAttrName))
+    llvm::raw_string_ostream(entry.config) << config;
+  for (Value operand : call.getOperands()) {
+    FailureOr<Slot> slot = slotOf(operand, call);
+    if (failed(slot))
+      return failure();
+    entry.slots.push_back(*slot);
+  }
+  Cost cost = estimateCost(kernel);
+  entry.bytes = cost.bytes;
+  entry.flops = cost.flops;
+  step.kernels.push_back(std::move(entry));
+  return success();
+}
+
+namespace {
+
+/// Reads the spec and all that it names.
+class PlanReader {
+public:
+  explicit PlanReader(ModuleOp module) : module(module), symbols(module) {}
+
+  FailureOr<Plan> read();
+
+private:
+  LogicalResult readSpec(optim::SpecOp spec);
+  LogicalResult readParameter(optim::ParameterOp parameter);
+  LogicalResult readBatch(optim::BatchOp batch);
+  FailureOr<int64_t> readFunction(StringRef symbol, optim::BatchOp batch);
+  LogicalResult readStates(func::FuncOp function, std::vector<State> &states);
+  LogicalResult sizeWorkspace(optim::SpecOp spec);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  Plan plan;
+  llvm::StringMap<int64_t> groups, parameters, functions;
+};
+
+} // namespace
+
+FailureOr<Plan> PlanReader::read() {
+  optim::SpecOp spec;
+  for (auto op : module.getOps<optim::SpecOp>()) {
+    if (spec)
+      return op.emitOpError("expected one spec in a module");
+    spec = op;
+  }
+  if (!spec)
+    return module.emitError("expected an optim.spec");
+  if (failed(readSpec(spec)) || failed(sizeWorkspace(spec)))
+    return failure();
+  return std::move(plan);
+}
+
+LogicalResult PlanReader::readSpec(optim::SpecOp spec) {
+  plan.name = spec.getSymName().str();
+  if (auto schedule = spec.getScheduleAttr())
+    plan.schedule = Schedule{schedule.getWarmup().convertToDouble(),
+                             schedule.getFloor().convertToDouble()};
+  if (auto clip = spec.getClipAttr())
+    plan.clipNorm = clip.getMax().convertToDouble();
+  plan.nonfiniteIsError = spec.getNonfinite() == optim::NonFinite::Error;
+  for (auto group : spec.getOps<optim::BoundGroupOp>()) {
+    groups[group.getGroupName()] = plan.groups.size();
+    plan.groups.push_back({group.getGroupName().str(), group.getRule().str(),
+                           group.getLr().convertToDouble(),
+                           group.getWd().convertToDouble()});
+  }
+  for (auto parameter : spec.getOps<optim::ParameterOp>())
+    if (failed(readParameter(parameter)))
+      return failure();
+  for (auto batch : spec.getOps<optim::BatchOp>())
+    if (failed(readBatch(batch)))
+      return failure();
+  for (const Parameter &parameter : plan.parameters)
+    if (parameter.batch < 0)
+      return spec.emitOpError("has no batch for the parameter \"")
+             << parameter.name << "\"";
+  return success();
+}
+
+LogicalResult PlanReader::readParameter(optim::ParameterOp op) {
+  // An alias is updated through its owner: a step does not see it.
+  if (op.getAliases())
+    return success();
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type || type.getRank() != 2 || !type.hasStaticShape() ||
+      !type.getElementType().isF32())
+    return op.emitOpError("expected a matrix of f32, but got ") << op.getType();
+  auto group = op.getGroupAttr() ? groups.find(op.getGroupAttr().getValue())
+                                 : groups.end();
+  if (group == groups.end())
+    return op.emitOpError("is bound to no group");
+  Parameter parameter;
+  parameter.name = op.getParamName().str();
+  parameter.shape = {type.getDimSize(0), type.getDimSize(1)};
+  parameter.group = group->second;
+  parameters[parameter.name] = plan.parameters.size();
+  plan.parameters.push_back(std::move(parameter));
+  return success();
+}
+
+LogicalResult PlanReader::readStates(func::FuncOp function,
+                                     std::vector<State> &states) {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    if (roleOf(function, i) != "state")
+      continue;
+    auto name = function.getArgAttrOfType<StringAttr>(i, "optim.state");
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!name || !type || type.getRank() != 2)
+      return function.emitOpError("argument ")
+             << i << " is a state without a name or not a matrix";
+    State state;
+    state.name = name.str();
+    if (auto convention =
+            function.getArgAttrOfType<StringAttr>(i, "optim.convention"))
+      state.convention = convention.str();
+    state.shape = {type.getDimSize(0), type.getDimSize(1)};
+    states.push_back(std::move(state));
+  }
+  return success();
+}
+
+FailureOr<int64_t> PlanReader::readFunction(StringRef symbol,
+                                            optim::BatchOp batch) {
+  auto known = functions.find(symbol);
+  if (known != functions.end())
+    return known->second;
+  auto function = symbols.lookup<func::FuncOp>(symbol);
+  if (!function || !function->hasAttr(block::BlockDialect::stepAttrName))
+    return batch.emitOpError("expected '")
+           << symbol << "' to be a step function";
+  FailureOr<StepFunction> step = StepReader(function, symbols).read();
+  if (failed(step))
+    return failure();
+  int64_t index = plan.functions.size();
+  plan.functions.push_back(std::move(*step));
+  functions[symbol] = index;
+  return index;
+}
+
+/// As many matrices as may go through the kernels together.
+static int64_t waveOf(int64_t count, int64_t bytes) {
+  int64_t fitting = bytes > 0 ? waveBytes / bytes : count;
+  return std::min(count, std::max(leastWave, fitting));
+}
+
+/// The workspace of one matrix, as Step.c lays it out.
+static int64_t matrixBytes(const StepFunction &function) {
+  return llvm::alignTo(uint64_t(function.squaresCount) * 8, alignment) +
+         function.workspaceBytes;
+}
+
+LogicalResult PlanReader::readBatch(optim::BatchOp op) {
+  Batch batch;
+  batch.name = op.getFunction().str();
+  auto plain = readFunction(op.getFunction(), op);
+  auto withUpdate = readFunction(op.getUpdate(), op);
+  auto squares = readFunction(op.getSquares(), op);
+  if (failed(plain) || failed(withUpdate) || failed(squares))
+    return failure();
+  batch.plain = *plain;
+  batch.withUpdate = *withUpdate;
+  batch.squares = *squares;
+  std::vector<State> states;
+  if (failed(
+          readStates(symbols.lookup<func::FuncOp>(op.getFunction()), states)))
+    return failure();
+  for (auto name : op.getParameters().getAsRange<StringAttr>()) {
+    auto found = parameters.find(name.getValue());
+    if (found == parameters.end())
+      return op.emitOpError("names the unknown parameter ") << name;
+    Parameter &parameter = plan.parameters[found->second];
+    if (parameter.batch >= 0)
+      return op.emitOpError("is the second batch with the parameter ") << name;
+    parameter.batch = plan.batches.size();
+    parameter.states = states;
+    batch.parameters.push_back(found->second);
+    batch.rule = plan.groups[parameter.group].rule;
+  }
+  int64_t count = batch.parameters.size();
+  batch.wave =
+      waveOf(count, std::max(matrixBytes(plan.functions[*plain]),
+                             matrixBytes(plan.functions[*withUpdate])));
+  batch.squaresWave = waveOf(count, matrixBytes(plan.functions[*squares]));
+  plan.batches.push_back(std::move(batch));
+  return success();
+}
+
+LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
+  int64_t count = plan.parameters.size();
+  plan.sumsBytes = llvm::alignTo(uint64_t(count) * 8, alignment);
+  // Check.c sorts one range of 32 bytes a tensor there, before any kernel.
+  int64_t largest = (1 + 3 * count + plan.stateCount()) * 32;
+  for (const Batch &batch : plan.batches) {
+    auto reach = [&](int64_t function, int64_t wave) {
+      int64_t bytes;
+      if (llvm::MulOverflow(matrixBytes(plan.functions[function]), wave,
+                            bytes) ||
+          bytes > INT64_MAX / 2)
+        return false;
+      largest = std::max(largest, plan.sumsBytes + bytes);
+      return true;
+    };
+    if (!reach(batch.plain, batch.wave) ||
+        !reach(batch.withUpdate, batch.wave) ||
+        !reach(batch.squares, batch.squaresWave))
+      return spec.emitOpError("needs a workspace beyond 64-bit sizes for '")
+             << batch.name << "'";
+  }
+  plan.workspaceBytes = llvm::alignTo(uint64_t(largest), alignment);
+  return success();
+}
+
+FailureOr<Plan> extractPlan(ModuleOp module) {
+  return PlanReader(module).read();
+}
+
+} // namespace steepc

@@ -1,0 +1,119 @@
+//===- Plan.h - the optimizer as the host code sees it ----------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A module at the block level says everything in IR: step functions list their
+// kernels and the views of the workspace, `optim` ops say which parameters run
+// them. The plan is that, as plain data: from it come the constant tables, the
+// manifest, the header and `--explain`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_LIB_TARGET_PLAN_H
+#define STEEP_LIB_TARGET_PLAN_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace steepc {
+
+/// Where a kernel argument comes from; values as in Host/Tables.h.
+enum class SlotKind : int64_t {
+  Weight = 0,
+  Gradient = 1,
+  State = 2,
+  Update = 3,
+  Squares = 4,
+  Workspace = 5,
+  LR = 6,
+  WD = 7,
+  Clip = 8,
+  Step = 9,
+  Constant = 10
+};
+
+struct Slot {
+  SlotKind kind;
+  /// State: which one. Workspace: byte offset. Constant: its bits.
+  int64_t value = 0;
+};
+
+struct Kernel {
+  std::string symbol;
+  std::string config; ///< #block.config, as text; empty where there is none
+  int64_t grid = 0;   ///< blocks for one matrix
+  std::vector<Slot> slots;
+  /// For one matrix: memory that is read and written, and arithmetic.
+  double bytes = 0, flops = 0;
+};
+
+struct StepFunction {
+  std::string symbol;
+  std::vector<Kernel> kernels;
+  int64_t workspaceBytes = 0; ///< for one matrix; a multiple of 64
+  int64_t squaresCount = 0;   ///< FP64 results of a squares function
+  double bytes() const;
+  double flops() const;
+};
+
+struct State {
+  std::string name;
+  std::string convention; ///< "sum", "ema", "adam" or empty
+  std::array<int64_t, 2> shape;
+};
+
+struct Parameter {
+  std::string name;
+  std::array<int64_t, 2> shape;
+  int64_t group = 0;
+  int64_t batch = -1;
+  std::vector<State> states;
+};
+
+struct Group {
+  std::string name, rule;
+  double lr = 0, wd = 0;
+};
+
+/// Parameters of one shape and rule; functions are indices into the plan's.
+struct Batch {
+  std::string name;
+  std::string rule;
+  int64_t plain = 0, withUpdate = 0, squares = 0;
+  std::vector<int64_t> parameters;
+  int64_t wave = 1, squaresWave = 1;
+};
+
+struct Schedule {
+  double warmup = 0, floor = 1;
+};
+
+struct Plan {
+  std::string name;
+  std::optional<Schedule> schedule;
+  std::optional<double> clipNorm;
+  bool nonfiniteIsError = false;
+  std::vector<Group> groups;
+  std::vector<Parameter> parameters;
+  std::vector<StepFunction> functions;
+  std::vector<Batch> batches;
+  int64_t sumsBytes = 0;      ///< one double a parameter, rounded up
+  int64_t workspaceBytes = 0; ///< of the whole step
+
+  int64_t stateCount() const;
+};
+
+/// Reads a module at the block level. Reports what is not as it should be on
+/// the op in question.
+mlir::FailureOr<Plan> extractPlan(mlir::ModuleOp module);
+
+} // namespace steepc
+
+#endif // STEEP_LIB_TARGET_PLAN_H

@@ -1,0 +1,207 @@
+//===- Tables.cpp - a plan as LLVM constants ------------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Mirrors Host/Tables.h, field by field. Every field is eight bytes wide, so
+// that a record here has the layout of the struct there.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/Tables.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+
+using namespace llvm;
+
+namespace steepc {
+
+namespace {
+
+/// Makes constants of eight bytes, and memory that holds them.
+class Constants {
+public:
+  explicit Constants(Module &module)
+      : module(module), pointer(PointerType::get(module.getContext(), 0)),
+        word(Type::getInt64Ty(module.getContext())) {}
+
+  Constant *number(int64_t value) {
+    return ConstantInt::get(word, uint64_t(value), true);
+  }
+  Constant *real(double value) {
+    return ConstantFP::get(Type::getDoubleTy(module.getContext()), value);
+  }
+  Constant *text(StringRef value) {
+    Constant *&known = texts[value];
+    if (!known)
+      known =
+          place(ConstantDataArray::getString(module.getContext(), value, true));
+    return known;
+  }
+  Constant *record(ArrayRef<Constant *> fields) {
+    return ConstantStruct::getAnon(module.getContext(), fields);
+  }
+  /// The address of an array; null where it is empty.
+  Constant *array(ArrayRef<Constant *> elements) {
+    if (elements.empty())
+      return ConstantPointerNull::get(pointer);
+    auto *type = ArrayType::get(elements[0]->getType(), elements.size());
+    return place(ConstantArray::get(type, elements));
+  }
+  Constant *numbers(ArrayRef<int64_t> values) {
+    SmallVector<Constant *> elements;
+    for (int64_t value : values)
+      elements.push_back(number(value));
+    return array(elements);
+  }
+
+private:
+  Constant *place(Constant *value) {
+    auto *global =
+        new GlobalVariable(module, value->getType(), true,
+                           GlobalValue::PrivateLinkage, value, "steep.table");
+    global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    return global;
+  }
+
+  Module &module;
+  PointerType *pointer;
+  Type *word;
+  StringMap<Constant *> texts;
+};
+
+/// Builds the records of Host/Tables.h.
+class TableBuilder {
+public:
+  TableBuilder(Module &module, const Plan &plan)
+      : module(module), plan(plan), make(module) {}
+
+  Error build(const CPU &cpu, StringRef manifest);
+
+private:
+  Constant *kernel(const Kernel &kernel);
+  Constant *function(const StepFunction &function);
+  Constant *batches();
+  Constant *parameters();
+  Constant *states();
+  Constant *groups();
+  Constant *features(const CPU &cpu);
+
+  Module &module;
+  const Plan &plan;
+  Constants make;
+  std::string missing; ///< a kernel that the module lacks
+};
+
+} // namespace
+
+Constant *TableBuilder::kernel(const Kernel &kernel) {
+  Constant *run = module.getFunction(kernel.symbol);
+  if (!run) {
+    missing = kernel.symbol;
+    run = make.array({});
+  }
+  SmallVector<Constant *> slots;
+  for (const Slot &slot : kernel.slots)
+    slots.push_back(make.record(
+        {make.number(int64_t(slot.kind)), make.number(slot.value)}));
+  return make.record({run, make.number(kernel.grid), make.number(slots.size()),
+                      make.array(slots)});
+}
+
+Constant *TableBuilder::function(const StepFunction &function) {
+  SmallVector<Constant *> kernels;
+  for (const Kernel &entry : function.kernels)
+    kernels.push_back(kernel(entry));
+  Constant *record =
+      make.record({make.number(kernels.size()), make.array(kernels),
+                   make.number(function.workspaceBytes),
+                   make.number(function.squaresCount)});
+  return make.array({record});
+}
+
+Constant *TableBuilder::batches() {
+  SmallVector<Constant *> functions, records;
+  for (const StepFunction &entry : plan.functions)
+    functions.push_back(function(entry));
+  for (const Batch &batch : plan.batches)
+    records.push_back(make.record(
+        {functions[batch.plain], functions[batch.withUpdate],
+         functions[batch.squares], make.number(batch.parameters.size()),
+         make.numbers(batch.parameters), make.number(batch.wave),
+         make.number(batch.squaresWave)}));
+  return make.array(records);
+}
+
+Constant *TableBuilder::parameters() {
+  SmallVector<Constant *> records;
+  int64_t stateBegin = 0;
+  for (const Parameter &parameter : plan.parameters) {
+    const Group &group = plan.groups[parameter.group];
+    SmallVector<Constant *> names;
+    for (const State &state : parameter.states)
+      names.push_back(make.text(state.name));
+    records.push_back(
+        make.record({make.text(parameter.name), make.text(group.name),
+                     make.text(group.rule), make.number(parameter.group),
+                     make.numbers(parameter.shape), make.number(stateBegin),
+                     make.number(names.size()), make.array(names)}));
+    stateBegin += names.size();
+  }
+  return make.array(records);
+}
+
+Constant *TableBuilder::states() {
+  SmallVector<Constant *> records;
+  for (const Parameter &parameter : plan.parameters)
+    for (const State &state : parameter.states)
+      records.push_back(
+          make.record({make.text(state.name), make.number(state.shape[0]),
+                       make.number(state.shape[1])}));
+  return make.array(records);
+}
+
+Constant *TableBuilder::groups() {
+  SmallVector<Constant *> names;
+  for (const Group &group : plan.groups)
+    names.push_back(make.text(group.name));
+  return make.array(names);
+}
+
+Constant *TableBuilder::features(const CPU &cpu) {
+  SmallVector<Constant *> records;
+  for (const CPUFeature *feature : cpu.required)
+    records.push_back(
+        make.record({make.number(feature->leaf), make.number(feature->subleaf),
+                     make.number(feature->reg), make.number(feature->bit),
+                     make.number(feature->xcr0)}));
+  return make.array(records);
+}
+
+Error TableBuilder::build(const CPU &cpu, StringRef manifest) {
+  Constant *tables = make.record(
+      {make.text(plan.name), make.text(manifest),
+       make.number(plan.parameters.size()), parameters(),
+       make.number(plan.stateCount()), states(),
+       make.number(plan.groups.size()), groups(),
+       make.number(plan.batches.size()), batches(),
+       make.number(cpu.required.size()), features(cpu),
+       make.real(plan.clipNorm.value_or(0)), make.number(plan.nonfiniteIsError),
+       make.number(plan.sumsBytes), make.number(plan.workspaceBytes),
+       make.number(plan.sumsBytes)});
+  if (!missing.empty())
+    return createStringError("the kernel '" + missing +
+                             "' did not reach code generation");
+  new GlobalVariable(module, tables->getType(), true,
+                     GlobalValue::ExternalLinkage, tables, "steep_host_tables");
+  return Error::success();
+}
+
+Error addTables(Module &module, const Plan &plan, const CPU &cpu,
+                StringRef manifest) {
+  return TableBuilder(module, plan).build(cpu, manifest);
+}
+
+} // namespace steepc
