@@ -1,0 +1,362 @@
+//===- Compiler.cpp - from a spec to an artefact --------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Compiler.h"
+
+#include "dialects/Block/Block.h"
+#include "dialects/Geo/Geo.h"
+#include "dialects/Optim/Optim.h"
+#include "lib/Compiler/Diagnostics.h"
+#include "lib/Compiler/Explain.h"
+#include "lib/Compiler/Output.h"
+#include "lib/Compiler/Parameters.h"
+#include "lib/Compiler/Pipelines.h"
+#include "lib/Target/CHeader.h"
+#include "lib/Target/CodeGen.h"
+#include "lib/Target/Linker.h"
+#include "lib/Target/Manifest.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using llvm::Error;
+
+namespace steepc {
+
+char Reported::ID;
+
+static DialectRegistry createRegistry() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<optim::OptimDialect, geo::GeoDialect, block::BlockDialect>();
+  return registry;
+}
+
+namespace {
+
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, raw_ostream &out)
+      : options(options), out(out),
+        context(createRegistry(), MLIRContext::Threading::DISABLED),
+        diagnostics(sources, context) {}
+
+  Error run();
+
+private:
+  Error readSpec();
+  Error checkSpec();
+  Error addParameters();
+  Error lower();
+  Error writeArtefact();
+
+  /// Runs a pipeline and dumps what comes out; `emitted` is set when that is
+  /// all that was asked for.
+  Error runStage(StringRef name, std::optional<Stage> stage,
+                 llvm::function_ref<void(OpPassManager &)> build);
+  Error emitText(StringRef text);
+  Error dump(StringRef file, StringRef text);
+  Error dumpModule(StringRef file);
+  Error generate(CodeKind kind, std::string &code);
+  Error reported(StringRef stage);
+
+  const CompileOptions &options;
+  raw_ostream &out;
+  MLIRContext context;
+  llvm::SourceMgr sources;
+  Diagnostics diagnostics;
+  OwningOpRef<ModuleOp> module;
+  optim::SpecOp spec;
+  CPU cpu;
+  Plan plan;
+  std::string sha256, manifest;
+  std::optional<Linker> linker;
+  llvm::LLVMContext llvmContext;
+  bool emitted = false;
+};
+
+} // namespace
+
+/// An MLIR error was printed; or, where a pass failed in silence, is made up
+/// for.
+Error Compilation::reported(StringRef stage) {
+  if (diagnostics.errorCount() > 0)
+    return llvm::make_error<Reported>();
+  return llvm::createStringError(options.spec + ": the stage '" + stage +
+                                 "' failed without a message");
+}
+
+//===----------------------------------------------------------------------===//
+// The spec and its parameters
+//===----------------------------------------------------------------------===//
+
+Error Compilation::readSpec() {
+  auto buffer = llvm::MemoryBuffer::getFile(options.spec, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/true);
+  if (!buffer)
+    return llvm::createStringError(
+        options.spec + ": cannot be read: " + buffer.getError().message());
+  llvm::SHA256 hash;
+  hash.update((*buffer)->getBuffer());
+  sha256 = llvm::toHex(hash.final(), /*LowerCase=*/true);
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return reported("parse");
+  return checkSpec();
+}
+
+static bool isIdentifier(StringRef name) {
+  return !name.empty() && name.size() <= 100 && !llvm::isDigit(name[0]) &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+Error Compilation::checkSpec() {
+  for (Operation &op : *module->getBody()) {
+    if (auto found = dyn_cast<optim::SpecOp>(op)) {
+      if (spec) {
+        found.emitOpError("is the second one; a file holds one spec");
+        return reported("spec");
+      }
+      spec = found;
+    } else if (!isa<optim::RuleOp>(op)) {
+      op.emitOpError("does not belong at the top of a spec's file; expected "
+                     "optim.spec and optim.rule");
+      return reported("spec");
+    }
+  }
+  if (!spec)
+    return llvm::createStringError(options.spec + ": expected an optim.spec");
+  if (!options.name.empty())
+    spec.setSymName(options.name);
+  if (!isIdentifier(spec.getSymName()))
+    return llvm::createStringError(
+        options.spec +
+        ": expected the optimizer's name to be a C identifier "
+        "of at most 100 characters, got '" +
+        spec.getSymName() + "'");
+  return Error::success();
+}
+
+Error Compilation::addParameters() {
+  bool hasOwn = !spec.getOps<optim::ParameterOp>().empty();
+  if (options.parameters.empty()) {
+    if (hasOwn)
+      return Error::success();
+    return llvm::createStringError(
+        "expected --params FILE, since " + options.spec +
+        " names no parameters (a .safetensors or .json file)");
+  }
+  if (hasOwn)
+    return llvm::createStringError(options.spec +
+                                   " names parameters of its own, so --params "
+                                   "cannot be given");
+  auto tensors = readParameters(options.parameters);
+  if (!tensors)
+    return tensors.takeError();
+  OpBuilder builder = OpBuilder::atBlockEnd(&spec.getBody().front());
+  for (const TensorSpec &tensor : *tensors) {
+    Location place = NameLoc::get(
+        builder.getStringAttr(options.parameters + ": " + tensor.name));
+    auto type = RankedTensorType::get(tensor.shape, builder.getF32Type());
+    optim::ParameterOp::create(
+        builder, place, builder.getStringAttr(tensor.name), TypeAttr::get(type),
+        StringAttr(),
+        tensor.aliases.empty() ? StringAttr()
+                               : builder.getStringAttr(tensor.aliases));
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+Error Compilation::emitText(StringRef text) {
+  emitted = true;
+  if (!options.output.empty() && options.output != "-")
+    return writeFile(options.output, text);
+  out << text;
+  out.flush();
+  return Error::success();
+}
+
+Error Compilation::dump(StringRef file, StringRef text) {
+  if (options.dumpStages.empty())
+    return Error::success();
+  if (std::error_code code =
+          llvm::sys::fs::create_directories(options.dumpStages))
+    return llvm::createStringError("--dump-stages " + options.dumpStages +
+                                   ": " + code.message());
+  return writeFile(options.dumpStages + "/" + file.str(), text);
+}
+
+static std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << "\n";
+  return text;
+}
+
+Error Compilation::dumpModule(StringRef file) {
+  if (options.dumpStages.empty())
+    return Error::success();
+  return dump(file, textOf(*module));
+}
+
+Error Compilation::runStage(StringRef name, std::optional<Stage> stage,
+                            llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager manager(&context);
+  build(manager);
+  if (failed(manager.run(*module)))
+    return reported(name);
+  if (Error error = dumpModule((name + ".mlir").str()))
+    return error;
+  if (stage && options.emit == stage)
+    return emitText(textOf(*module));
+  return Error::success();
+}
+
+Error Compilation::lower() {
+  PipelineOptions pipeline;
+  pipeline.lanes = cpu.lanes;
+  pipeline.registers = cpu.lanes == 16 ? 32 : 16;
+  if (Error error = dumpModule("0-spec.mlir"))
+    return error;
+  if (Error error = runStage("1-optim", Stage::Optim,
+                             [](OpPassManager &pm) { buildBindPipeline(pm); });
+      error || emitted)
+    return error;
+  if (Error error = runStage(
+          "2-geo", Stage::Geo,
+          [&](OpPassManager &pm) { buildGeometryPipeline(pm, pipeline); });
+      error || emitted)
+    return error;
+  if (Error error = runStage(
+          "3-block", Stage::Block,
+          [&](OpPassManager &pm) { buildBlockPipeline(pm, pipeline); });
+      error || emitted)
+    return error;
+  FailureOr<Plan> extracted = extractPlan(*module);
+  if (failed(extracted))
+    return reported("plan");
+  plan = std::move(*extracted);
+  if (options.explain)
+    explain(plan, out);
+  if (!options.emit && options.output.empty())
+    return Error::success();
+  // The plan holds what the spec said; below are kernels only.
+  module->walk([](optim::SpecOp op) { op.erase(); });
+  return runStage("4-llvm", std::nullopt,
+                  [&](OpPassManager &pm) { buildCPUPipeline(pm, pipeline); });
+}
+
+//===----------------------------------------------------------------------===//
+// The artefact
+//===----------------------------------------------------------------------===//
+
+Error Compilation::generate(CodeKind kind, std::string &code) {
+  auto built = buildModule(*module, plan, cpu, manifest, llvmContext);
+  if (!built)
+    return built.takeError();
+  auto generated = generateCode(**built, cpu, kind);
+  if (!generated)
+    return generated.takeError();
+  code = std::move(*generated);
+  return Error::success();
+}
+
+Error Compilation::writeArtefact() {
+  linker = findLinker();
+  manifest = writeManifest(plan, cpu, sha256, linker.has_value());
+  std::string code;
+  if (!options.dumpStages.empty()) {
+    if (Error error = generate(CodeKind::IR, code))
+      return error;
+    if (Error error = dump("5-" + plan.name + ".ll", code))
+      return error;
+    if (Error error = generate(CodeKind::Assembly, code))
+      return error;
+    if (Error error = dump("6-" + plan.name + ".s", code))
+      return error;
+  }
+  if (options.emit) {
+    CodeKind kind = *options.emit == Stage::LLVM  ? CodeKind::IR
+                    : *options.emit == Stage::Asm ? CodeKind::Assembly
+                                                  : CodeKind::Object;
+    if (Error error = generate(kind, code))
+      return error;
+    return emitText(code);
+  }
+  if (Error error = generate(CodeKind::Object, code))
+    return error;
+  auto folder = OutputFolder::create(options.output);
+  if (!folder)
+    return folder.takeError();
+  OutputFolder &files = **folder;
+  std::string object = plan.name + ".o", library = "lib" + plan.name + ".so";
+  if (Error error = files.write(object, code))
+    return error;
+  if (linker) {
+    if (Error error = linkLibrary(*linker, files.temporaryPath(object),
+                                  files.temporaryPath(library)))
+      return error;
+    if (Error error = files.adopt(library))
+      return error;
+  } else {
+    files.retire(library);
+  }
+  if (Error error = files.write(plan.name + ".h", writeHeader(plan)))
+    return error;
+  // Last: an artefact with a manifest is whole.
+  if (Error error = files.write(plan.name + ".json", manifest))
+    return error;
+  if (Error error = files.commit())
+    return error;
+  if (!linker)
+    return llvm::createStringError(
+        "found neither cc nor ld.lld-22 in PATH: wrote " + options.output +
+        " with the object, header and manifest, without a shared library");
+  return Error::success();
+}
+
+Error Compilation::run() {
+  auto parsed = parseCPU(options.target);
+  if (!parsed)
+    return parsed.takeError();
+  cpu = std::move(*parsed);
+  if (!options.emit && !options.output.empty())
+    if (Error error = OutputFolder::check(options.output))
+      return error;
+  if (Error error = readSpec())
+    return error;
+  if (Error error = addParameters())
+    return error;
+  if (Error error = lower(); error || emitted)
+    return error;
+  if (!options.emit && options.output.empty())
+    return Error::success();
+  return writeArtefact();
+}
+
+Error compile(const CompileOptions &options, raw_ostream &out) {
+  return Compilation(options, out).run();
+}
+
+} // namespace steepc

@@ -1,0 +1,140 @@
+//===- Explain.cpp - the routing table ------------------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Explain.h"
+
+#include "lib/Target/Manifest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace steepc {
+
+namespace {
+
+/// Rows of text in aligned columns; the first `leftColumns` are words.
+class Table {
+public:
+  explicit Table(size_t leftColumns) : leftColumns(leftColumns) {}
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  void print(raw_ostream &out) const;
+
+private:
+  size_t leftColumns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+} // namespace
+
+void Table::print(raw_ostream &out) const {
+  std::vector<size_t> widths;
+  for (const auto &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), row.size()));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  for (const auto &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      std::string space(widths[i] - row[i].size(), ' ');
+      line += i < leftColumns ? row[i] + space : space + row[i];
+      line += "  ";
+    }
+    out << StringRef(line).rtrim() << "\n";
+  }
+}
+
+/// Three digits and a prefix: 12.3 k, 1.67 G.
+static std::string quantity(double value) {
+  const char *const prefixes[] = {"", " k", " M", " G", " T", " P"};
+  size_t i = 0;
+  while (value >= 999.5 && i + 1 < std::size(prefixes)) {
+    value /= 1000;
+    ++i;
+  }
+  int digits = i == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  std::string text;
+  raw_string_ostream(text) << format("%.*f", digits, value) << prefixes[i];
+  return text;
+}
+
+/// A name from a model's file, on one line.
+static std::string shown(StringRef name) {
+  std::string text;
+  for (unsigned char c : name)
+    if (c < 0x20 || c == 0x7f)
+      text +=
+          std::string("\\x") + hexdigit(c >> 4, true) + hexdigit(c & 15, true);
+    else
+      text += char(c);
+  return text;
+}
+
+static double stateBytes(const Parameter &parameter) {
+  double bytes = 0;
+  for (const State &state : parameter.states)
+    bytes += 4.0 * state.shape[0] * state.shape[1];
+  return bytes;
+}
+
+static void explainParameters(const Plan &plan, raw_ostream &out) {
+  Table table(5);
+  table.add({"parameter", "shape", "group", "rule", "function", "kernels",
+             "state bytes", "bytes moved", "least", "flops"});
+  double state = 0, moved = 0, least = 0, flops = 0, kernels = 0;
+  for (const Parameter &parameter : plan.parameters) {
+    const Batch &batch = plan.batches[parameter.batch];
+    double count = batch.parameters.size();
+    double launches = plan.functions[batch.squares].kernels.size() +
+                      plan.functions[batch.plain].kernels.size();
+    table.add({shown(parameter.name),
+               formatv("{0}x{1}", parameter.shape[0], parameter.shape[1]),
+               plan.groups[parameter.group].name, batch.rule, batch.name,
+               formatv("{0}", int64_t(launches)),
+               quantity(stateBytes(parameter)),
+               quantity(movedBytes(plan, batch) / count),
+               quantity(leastBytes(plan, batch) / count),
+               quantity(operations(plan, batch) / count)});
+    state += stateBytes(parameter);
+    moved += movedBytes(plan, batch) / count;
+    least += leastBytes(plan, batch) / count;
+    flops += operations(plan, batch) / count;
+    kernels += launches / count;
+  }
+  table.add({"all, one step", "", "", "", "",
+             formatv("{0}", int64_t(kernels + 0.5)), quantity(state),
+             quantity(moved), quantity(least), quantity(flops)});
+  table.print(out);
+}
+
+static void explainKernels(const Plan &plan, raw_ostream &out) {
+  Table table(2);
+  table.add({"kernel", "config", "blocks", "bytes moved", "flops"});
+  std::vector<bool> done(plan.functions.size());
+  for (const Batch &batch : plan.batches)
+    for (int64_t index : {batch.squares, batch.plain}) {
+      if (done[index])
+        continue;
+      done[index] = true;
+      for (const Kernel &kernel : plan.functions[index].kernels)
+        table.add({kernel.symbol, kernel.config, formatv("{0}", kernel.grid),
+                   quantity(kernel.bytes), quantity(kernel.flops)});
+    }
+  table.print(out);
+}
+
+void explain(const Plan &plan, raw_ostream &out) {
+  explainParameters(plan, out);
+  out << "\nfor one matrix:\n";
+  explainKernels(plan, out);
+  out << formatv("\n{0} parameters in {1} batches; workspace {2}B\n",
+                 plan.parameters.size(), plan.batches.size(),
+                 quantity(plan.workspaceBytes));
+}
+
+} // namespace steepc

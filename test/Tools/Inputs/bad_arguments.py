@@ -1,0 +1,60 @@
+"""bad_arguments.py SPECS TINY FOLDER: command lines that steepc refuses."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from refusals import done, refuses
+
+specs, tiny, folder = sys.argv[1:]
+paper = os.path.join(specs, "paper.mlir")
+given = [paper, "--params", tiny]
+os.makedirs(folder, exist_ok=True)
+
+
+def spec(text):
+    path = os.path.join(folder, "spec.mlir")
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+refuses(folder, [], "SPEC is required")
+refuses(folder, [*given, "--bogus"], "not expected: --bogus")
+refuses(folder, [*given, "--params"], "--params")
+refuses(folder, [*given, "more"], "not expected: more")
+refuses(folder, [*given, "--emit=bar"],
+        "--emit: expected optim, geo, block, llvm, asm or obj, got 'bar'")
+refuses(folder, [*given, "--emit=obj", "-o", "-"], "--emit=obj: expected -o FILE")
+refuses(folder, [*given, "-o", ""], "expected -o DIR, --emit=STAGE or --explain")
+refuses(folder, ["none.mlir", "--params", tiny],
+        "none.mlir: cannot be read: No such file or directory")
+refuses(folder, [folder, "--params", tiny], "cannot be read: Is a directory")
+refuses(folder, [*given, "-o", "/dev/null"], "cannot write to /dev/null: it is not a folder")
+refuses(folder, [*given, "-o", os.path.join(folder, "no/where")],
+        "cannot create a folder in " + os.path.join(folder, "no"))
+
+# --- targets -------------------------------------------------------------------
+for cpu in ("foo", "i386", "pentium4", "znver", "cortex-a53", "", "help", "x86_64", "a b"):
+    refuses(folder, [*given, "--target", cpu],
+            f"--target: unknown CPU '{cpu}'; expected native, x86-64, x86-64-v2, x86-64-v3, "
+            "x86-64-v4 or a CPU that")
+for cpu in ("sm_90a", "x86-64,sm_80", "sm_80,sm_90"):
+    refuses(folder, [*given, "--target", cpu],
+            "GPU code generation is not part of this version; expected a CPU")
+refuses(folder, [*given, "--target", "haswell,znver4"],
+        "--target: expected one CPU, got 'haswell,znver4'")
+for feature in ("foo", "", "32bit-mode", "soft-float", "avx512"):
+    refuses(folder, [*given, "--target", "x86-64+" + feature],
+            f"--target: unknown feature '+{feature}'; expected one of sse3, ssse3, ")
+refuses(folder, [*given, "--target", "x86-64-avx"], "--target: unknown CPU 'x86-64-avx'")
+
+# --- specs that are not specs ----------------------------------------------------
+refuses(folder, [spec("// nothing\n"), "--params", tiny], "expected an optim.spec")
+refuses(folder, [*given, "--name", "a-b"],
+        "expected the optimizer's name to be a C identifier of at most 100 characters, got 'a-b'")
+refuses(folder, [*given, "--name", "9a"], "got '9a'")
+refuses(folder, [*given, "--name", "n" * 101], "to be a C identifier of at most 100")
+refuses(folder, [spec('optim.spec @s {\n optim.parameter "a" : tensor<2x2xf32>\n}'),
+                 "--params", tiny], "names parameters of its own")
+done(30)

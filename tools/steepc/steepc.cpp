@@ -1,0 +1,104 @@
+//===- steepc.cpp - the compiler for optimizers ---------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Compiler.h"
+
+#include "llvm/Config/llvm-config.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <map>
+
+static int fail(llvm::StringRef message) {
+  llvm::errs() << "steepc: error: " << message << "\n";
+  return 1;
+}
+
+static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
+                           std::string &emit) {
+  app.set_version_flag("--version", "steepc " STEEP_VERSION
+                                    " (LLVM " LLVM_VERSION_STRING ")");
+  app.add_option("SPEC", options.spec, "the optimizer's spec, an .mlir file")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--params", options.parameters,
+                 "the model: a .safetensors file, of which only the header is "
+                 "read, or JSON {\"tensors\": [{\"name\", \"shape\", "
+                 "\"dtype\"}]}")
+      ->type_name("FILE");
+  app.add_option("--target", options.target,
+                 "native, x86-64[-v2|-v3|-v4] or one of LLVM's CPU names, each "
+                 "with any number of +feature (default: native)")
+      ->type_name("CPU");
+  app.add_option("-o", options.output,
+                 "folder for libNAME.so, NAME.o, NAME.h and NAME.json; with "
+                 "--emit a file (default: standard output)")
+      ->type_name("PATH");
+  app.add_option("--name", options.name,
+                 "NAME, instead of the name of optim.spec")
+      ->type_name("NAME");
+  app.add_option("--emit", emit,
+                 "stop at optim, geo, block, llvm, asm or obj and print that")
+      ->type_name("STAGE");
+  app.add_option("--dump-stages", options.dumpStages,
+                 "write the IR after every stage into this folder")
+      ->type_name("DIR");
+  app.add_flag("--explain", options.explain,
+               "print which rule and kernels update each parameter, and what a "
+               "step costs");
+}
+
+/// What CLI11 cannot check. Empty where all is well.
+static std::string checkOptions(steepc::CompileOptions &options,
+                                const std::string &emit) {
+  using steepc::Stage;
+  static const std::map<std::string, Stage> stages = {
+      {"optim", Stage::Optim}, {"geo", Stage::Geo}, {"block", Stage::Block},
+      {"llvm", Stage::LLVM},   {"asm", Stage::Asm}, {"obj", Stage::Obj}};
+  if (!emit.empty()) {
+    auto found = stages.find(emit);
+    if (found == stages.end())
+      return "--emit: expected optim, geo, block, llvm, asm or obj, got '" +
+             emit + "'";
+    options.emit = found->second;
+  }
+  if (options.emit == Stage::Obj &&
+      (options.output.empty() || options.output == "-"))
+    return "--emit=obj: expected -o FILE";
+  if (options.output.empty() && !options.emit && !options.explain)
+    return "expected -o DIR, --emit=STAGE or --explain";
+  return "";
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Compiles an optimizer's spec to a library with a C interface.",
+               "steepc");
+  steepc::CompileOptions options;
+  std::string emit;
+  declareOptions(app, options, emit);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) { // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    return fail(error.what());
+  }
+  std::string problem = checkOptions(options, emit);
+  if (!problem.empty())
+    return fail(problem);
+  llvm::Error error = steepc::compile(options, llvm::outs());
+  int status = 0;
+  llvm::handleAllErrors(
+      std::move(error), [&](const steepc::Reported &) { status = 1; },
+      [&](const llvm::ErrorInfoBase &info) { status = fail(info.message()); });
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) {
+    llvm::outs().clear_error();
+    return fail("cannot write to standard output");
+  }
+  return status;
+}
