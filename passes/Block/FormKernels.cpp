@@ -208,21 +208,21 @@ void KernelBuilder::cloneOp(Operation *op) {
   getUsedValuesDefinedAbove(op->getRegions(), used);
   for (Value value : used)
     read(value);
-  IRMapping local(mapping);
+  // Initial values that the destination of a store takes the place of. A tensor
+  // that is an input as well is not replaced.
+  llvm::SmallMapVector<Value, const Store *, 2> inits;
   if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
-    for (OpResult result : op->getResults()) {
-      const auto *store = llvm::find_if(
-          call.stores, [&](const Store &s) { return s.value == result; });
-      if (store == call.stores.end())
-        continue;
-      Value init = style.getTiedOpOperand(result)->get();
-      // The same tensor may be an input as well: then it is not replaced.
-      if (llvm::count(op->getOperands(), init) == 1)
-        local.map(init, readInit(init, getDestination(*store)));
-    }
+    for (OpResult result : op->getResults())
+      for (const Store &store : llvm::reverse(call.stores))
+        if (Value init = style.getTiedOpOperand(result)->get();
+            store.value == result && llvm::count(op->getOperands(), init) == 1)
+          inits[init] = &store;
+  IRMapping local(mapping);
   for (Value operand : op->getOperands())
-    if (!local.contains(operand))
+    if (!inits.contains(operand))
       local.map(operand, read(operand));
+  for (auto [init, store] : inits)
+    local.map(init, readInit(init, getDestination(*store)));
   Operation *copy = body.clone(*op, local);
   mapping.map(op->getResults(), copy->getResults());
 }

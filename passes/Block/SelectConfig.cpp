@@ -50,7 +50,8 @@ private:
 LogicalResult SelectConfigPass::checkOptions() {
   if (lanes < 1 || !llvm::isPowerOf2_64(lanes))
     return getOperation().emitOpError()
-           << "expected the option lanes to be a power of two, got " << lanes;
+           << "expected the option lanes to be a power of two, got "
+           << lanes.getValue();
   for (auto [name, value] : {std::pair("registers", registers.getValue()),
                              {"l1", l1.getValue()},
                              {"l2", l2.getValue()}})
@@ -84,9 +85,9 @@ selectMicro(ArrayRef<int64_t> shape, int64_t lanes, int64_t registers) {
       double cycles = std::max({(m + vectors) / 2.0, m * vectors / 2.0, 4.0});
       double cost = cycles * llvm::divideCeil(shape[0], m) *
                     llvm::divideCeil(shape[1], n);
-      // Of equals the larger: fewer loads.
-      if (cost < bestCost ||
-          (cost == bestCost && m * n > best.first * best.second)) {
+      // Of equals the one with more rows: the right operand's panel, which a
+      // step reads whole, is narrow then and stays in a near cache.
+      if (cost < bestCost || (cost == bestCost && m > best.first)) {
         bestCost = cost;
         best = {m, n};
       }

@@ -63,9 +63,13 @@ static bool allocates(Operation *op) {
   });
 }
 
-static LogicalResult verifyInside(Operation *op) {
+static LogicalResult verifyDecomposed(Operation *op) {
   if (op->getName().getDialectNamespace() == "geo")
     return op->emitOpError("is left in a kernel; expected it to be decomposed");
+  return success();
+}
+
+static LogicalResult verifyInside(Operation *op) {
   if (hasTensor(op))
     return op->emitOpError("works on a tensor; expected a kernel to be "
                            "bufferized");
@@ -120,13 +124,16 @@ static LogicalResult verifyKernel(func::FuncOp kernel) {
     return failure();
   if (!kernel->hasAttr(BlockDialect::configAttrName))
     return kernel.emitOpError("expected a kernel to have a #block.config");
-  WalkResult inside =
-      kernel.getBody().walk<WalkOrder::PreOrder>([](Operation *op) {
-        return failed(verifyInside(op)) ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-      });
-  if (inside.wasInterrupted())
-    return failure();
+  // The cause before its consequences: a geo op that is left keeps tensors.
+  for (auto verify : {verifyDecomposed, verifyInside}) {
+    WalkResult result =
+        kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+          return failed(verify(op)) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+        });
+    if (result.wasInterrupted())
+      return failure();
+  }
   return verifyGrid(kernel);
 }
 

@@ -1,0 +1,2 @@
+#include "dialects/Geo/Geo.h"
+#include "passes/Geo/Passes.h"

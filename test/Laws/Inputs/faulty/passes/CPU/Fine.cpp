@@ -1,0 +1,1 @@
+#include "dialects/Block/Block.h"

@@ -1,0 +1,1 @@
+#include "dialects/Geo/Geo.h"

@@ -1,0 +1,1 @@
+#include "lib/Compiler/Pipelines.h"

@@ -1,0 +1,2 @@
+#include "lib/Compiler/Pipelines.h"
+#include "passes/Geo/Passes.h"

@@ -1,0 +1,51 @@
+// RUN: %limit steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config))' | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: %limit steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config{lanes=8 registers=16 l2=262144}))' | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: %limit not steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config{lanes=12}))' 2>&1 | FileCheck %s --check-prefix=LANES
+// RUN: %limit not steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config{registers=0}))' 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// LANES: error: 'func.func' op expected the option lanes to be a power of two, got 12
+// REGISTERS: error: 'func.func' op expected the option registers to be positive, got 0
+
+// Rows: a quarter of the second-level cache a block; two vectors a chunk.
+// CHECK-LABEL: func.func @rows
+// AVX512-SAME: #block.config<rows = 128, chunk = 32, lanes = 16>
+// AVX2-SAME: #block.config<rows = 32, chunk = 16, lanes = 8>
+func.func @rows(%g: memref<50257x256xf32>, %w: memref<50257x256xf32>, %s: f32) attributes {block.kernel} {
+  return
+}
+
+// Few rows: one of sixteen parts a block, at least one row.
+// CHECK-LABEL: func.func @few
+// CHECK-SAME: #block.config<rows = 3,
+func.func @few(%g: memref<33x17xf32>, %w: memref<33x17xf32>) attributes {block.kernel} {
+  return
+}
+// CHECK-LABEL: func.func @one
+// CHECK-SAME: #block.config<rows = 1,
+func.func @one(%g: memref<1x1000000xf32>) attributes {block.kernel} {
+  return
+}
+
+// A product: what fits into the registers and divides the result.
+// CHECK-LABEL: func.func @product
+// AVX512-SAME: #block.config<tile = [64, 64], micro = [8, 32], lanes = 16>
+// AVX2-SAME: #block.config<tile = [64, 64], micro = [4, 16], lanes = 8>
+func.func @product(%m: memref<512x512xf32>) attributes {block.kernel} {
+  %a = tensor.empty() : tensor<512x128xf32>
+  %b = tensor.empty() : tensor<128x512xf32>
+  %c = tensor.empty() : tensor<512x512xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<512x128xf32>, tensor<128x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return
+}
+
+// What was decided before stays.
+// CHECK-LABEL: func.func @decided
+// CHECK-SAME: block.config = #block.config<rows = 7>
+func.func @decided(%g: memref<33x17xf32>) attributes {block.kernel, block.config = #block.config<rows = 7>} {
+  return
+}
+
+// CHECK-LABEL: func.func @step
+// CHECK-NOT: block.config
+func.func @step() attributes {block.step} {
+  return
+}
