@@ -59,8 +59,8 @@ static void portableCosSin(double v, double &cosine, double &sine) {
   const double square = angle * angle;
   double c = 1, s = 1;
   for (int k = 18; k >= 2; k -= 2) {
-    c = 1 - c * square / (k * (k - 1));
-    s = 1 - s * square / (k * (k + 1));
+    c = 1 - c * square * (1.0 / (k * (k - 1)));
+    s = 1 - s * square * (1.0 / (k * (k + 1)));
   }
   s *= angle;
   switch (quarter & 3) {
