@@ -9,15 +9,11 @@
 
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Files.h"
+#include "runtime/Core/RandomAccessFile.h"
 #include "runtime/Core/SafetensorsHeader.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace steep {
 
@@ -27,58 +23,6 @@ static constexpr uint64_t headerLimit = 100'000'000;
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// A file open for reading at any place.
-class RandomAccessFile {
-public:
-  explicit RandomAccessFile(const std::string &path) : path(path) {
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    if (fd < 0 || ::fstat(fd, &status) != 0) {
-      std::string reason = std::strerror(errno);
-      close();
-      fail("cannot read {}: {}", quote(path), reason);
-    }
-    if (!S_ISREG(status.st_mode)) {
-      close();
-      fail("cannot read {}: it is not a regular file", quote(path));
-    }
-    bytes = static_cast<uint64_t>(status.st_size);
-  }
-  RandomAccessFile(const RandomAccessFile &) = delete;
-  ~RandomAccessFile() { close(); }
-
-  uint64_t size() const { return bytes; }
-
-  void read(void *to, uint64_t count, uint64_t offset) const {
-    char *next = static_cast<char *>(to);
-    while (count) {
-      ssize_t n = ::pread(fd, next, count, static_cast<off_t>(offset));
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n < 0)
-        fail("cannot read {}: {}", quote(path), std::strerror(errno));
-      if (n == 0)
-        fail("cannot read {}: it became shorter while it was read",
-             quote(path));
-      next += n;
-      offset += static_cast<uint64_t>(n);
-      count -= static_cast<uint64_t>(n);
-    }
-  }
-
-private:
-  void close() {
-    if (fd >= 0)
-      ::close(fd);
-  }
-
-  std::string path;
-  int fd;
-  uint64_t bytes = 0;
-};
-} // namespace
 
 static uint64_t littleEndian64(const unsigned char *bytes) {
   uint64_t value = 0;

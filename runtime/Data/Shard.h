@@ -20,6 +20,8 @@
 
 namespace steep {
 
+class RandomAccessFile;
+
 /// A shard whose header and size have been checked; tokens are read when asked
 /// for. All errors are steep::Error and name the file.
 class TokenShard {
@@ -42,9 +44,8 @@ public:
                              int64_t vocabulary) const;
 
 private:
-  struct File;
   std::string file;
-  std::shared_ptr<File> handle;
+  std::shared_ptr<const RandomAccessFile> handle;
   int64_t tokens = 0;
 };
 
