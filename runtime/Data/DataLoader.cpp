@@ -104,8 +104,7 @@ void DataLoader::enterEpoch() {
   enterShard();
 }
 
-/// Orders the batches of the shard at the place, or of the next one that has
-/// any; past the last one, of the next epoch.
+/// Orders the batches of the shard at the place.
 void DataLoader::enterShard() {
   int64_t shard = shardOrder[static_cast<std::size_t>(place.shard)];
   batchOrder = shuffled(batchesIn(shard), options.seed,
