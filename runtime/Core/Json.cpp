@@ -97,6 +97,12 @@ int64_t JsonValue::integer(int64_t least, int64_t most) const {
   return value->get<int64_t>();
 }
 
+bool JsonValue::boolean() const {
+  if (!value->is_boolean())
+    unexpected("true or false");
+  return value->get<bool>();
+}
+
 double JsonValue::number() const {
   if (!value->is_number())
     unexpected("a number");

@@ -38,6 +38,7 @@ public:
   /// An integer of that range.
   int64_t integer(int64_t least = INT64_MIN, int64_t most = INT64_MAX) const;
   double number() const;
+  bool boolean() const;
   /// Sizes of a tensor: an array of integers that are not negative.
   std::vector<int64_t> shape() const;
 

@@ -1,0 +1,233 @@
+//===- Checkpoint.cpp - a run's state on disk -----------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Train/Checkpoint.h"
+
+#include "runtime/Core/Error.h"
+#include "runtime/Core/Files.h"
+#include "runtime/Core/Json.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+using namespace steep;
+
+namespace fs = std::filesystem;
+/// Keys stay in the order in which they are set.
+using Json = nlohmann::ordered_json;
+
+std::string steep::checkpointName(int64_t step) {
+  return fmt::format("checkpoint-{:08}", step);
+}
+
+std::vector<std::string> steep::listCheckpoints(const std::string &out) {
+  std::vector<std::pair<int64_t, std::string>> found;
+  std::error_code error;
+  for (const fs::directory_entry &entry : fs::directory_iterator(out, error)) {
+    const std::string name = entry.path().filename().string();
+    const std::string prefix = "checkpoint-";
+    // Nine digits and more are possible; what a crash left has another name.
+    if (name.rfind(prefix, 0) != 0 || name.size() < prefix.size() + 8 ||
+        name.size() > prefix.size() + 15 || !entry.is_directory())
+      continue;
+    const std::string digits = name.substr(prefix.size());
+    if (digits.find_first_not_of("0123456789") == std::string::npos)
+      found.emplace_back(std::stoll(digits), entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> folders;
+  for (auto &[step, path] : found)
+    folders.push_back(std::move(path));
+  return folders;
+}
+
+/// The spec's hash as the artefact states it; empty where it does not.
+static std::string specHash(const Manifest &manifest) {
+  const Json json = Json::parse(manifest.text, nullptr, false);
+  if (json.is_object() && json.contains("spec_sha256") &&
+      json["spec_sha256"].is_string())
+    return json["spec_sha256"].get<std::string>();
+  return "";
+}
+
+/// PARAM.STATE and the tensor, and PARAM.step, for all parameters with state.
+static NamedTensors optimizerTensors(const CheckpointTensors &tensors,
+                                     int64_t updates) {
+  NamedTensors named;
+  std::size_t next = 0;
+  for (const Manifest::Parameter &parameter : tensors.manifest.parameters) {
+    for (const Manifest::State &state : parameter.states)
+      named.emplace_back(parameter.name + "." + state.name,
+                         tensors.states.at(next++));
+    if (parameter.states.empty())
+      continue;
+    Tensor step(DType::F32, {});
+    step.f32()[0] = static_cast<float>(updates);
+    named.emplace_back(parameter.name + ".step", step);
+  }
+  return named;
+}
+
+/// "convention.PARAM.STATE" to "sum", "ema" or "adam".
+static std::map<std::string, std::string>
+conventions(const Manifest &manifest) {
+  std::map<std::string, std::string> meta;
+  for (const Manifest::Parameter &parameter : manifest.parameters)
+    for (const Manifest::State &state : parameter.states)
+      if (!state.convention.empty())
+        meta["convention." + parameter.name + "." + state.name] =
+            state.convention;
+  return meta;
+}
+
+static std::string trainerJson(const RunConfig &config,
+                               const TrainerState &state,
+                               const Manifest &manifest) {
+  Json json;
+  json["step"] = state.step;
+  json["updates"] = state.updates;
+  json["tokens"] = state.tokens;
+  json["skipped"] = state.skipped;
+  json["skipped_in_a_row"] = state.skippedInARow;
+  json["seconds"] = state.seconds;
+  json["optimizer"] = {{"name", manifest.name},
+                       {"spec_sha256", specHash(manifest)}};
+  json["data"] = Json::parse(state.data);
+  if (state.pending)
+    json["pending"] = Json::parse(state.pending->json());
+  json["config"] = Json::parse(config.json());
+  return json.dump(2) + "\n";
+}
+
+void steep::saveCheckpoint(const RunConfig &config, const TrainerState &state,
+                           const CheckpointTensors &tensors) {
+  const std::string path =
+      (fs::path(config.out) / checkpointName(state.step)).string();
+  if (fs::exists(path))
+    return;
+  writeFolder(path, [&](const std::string &folder) {
+    const fs::path inside(folder);
+    writeSafetensors((inside / "model.safetensors").string(),
+                     tensors.parameters);
+    writeSafetensors((inside / "optimizer.safetensors").string(),
+                     optimizerTensors(tensors, state.updates),
+                     conventions(tensors.manifest));
+    writeFile((inside / "trainer.json").string(),
+              trainerJson(config, state, tensors.manifest));
+  });
+  std::vector<std::string> all = listCheckpoints(config.out);
+  const std::size_t keep = static_cast<std::size_t>(config.keep);
+  for (std::size_t i = 0; i + keep < all.size(); ++i) {
+    // Renamed first, so that a crash leaves no half of a checkpoint.
+    const fs::path old(all[i]);
+    const fs::path doomed =
+        old.parent_path() / (".removed-" + old.filename().string());
+    fs::rename(old, doomed);
+    fs::remove_all(doomed);
+  }
+}
+
+RunConfig steep::readCheckpointConfig(const std::string &folder) {
+  const std::string path = (fs::path(folder) / "trainer.json").string();
+  const nlohmann::json json = parseJson(readFile(path), path);
+  JsonValue(json, path).at("config");
+  return RunConfig::parse(json["config"].dump(), path + ": config");
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+/// Every wanted tensor is there with this type and shape, and no other is.
+static void checkTensors(const SafetensorsFile &file,
+                         const NamedTensors &wanted) {
+  for (const auto &[name, tensor] : wanted) {
+    auto entry = file.entries().find(name);
+    if (entry == file.entries().end())
+      fail("{}: the tensor '{}' is missing", quote(file.path()), name);
+    if (entry->second.dtype != tensor.dtype() ||
+        entry->second.shape != tensor.shape())
+      fail("{}: '{}' is {} {}, expected {} {}", quote(file.path()), name,
+           nameOf(entry->second.dtype), shapeString(entry->second.shape),
+           nameOf(tensor.dtype()), shapeString(tensor.shape()));
+  }
+  if (file.entries().size() == wanted.size())
+    return;
+  for (const auto &[name, entry] : file.entries())
+    if (std::none_of(wanted.begin(), wanted.end(),
+                     [&](const auto &item) { return item.first == name; }))
+      fail("{}: the run has no tensor {}", quote(file.path()), quote(name));
+}
+
+static void checkConventions(const SafetensorsFile &file,
+                             const Manifest &manifest) {
+  for (const auto &[key, expected] : conventions(manifest)) {
+    auto found = file.metadata().find(key);
+    if (found == file.metadata().end() || found->second != expected)
+      fail("{}: the metadata says {} for '{}', but the artefact's convention "
+           "is '{}'",
+           quote(file.path()),
+           found == file.metadata().end() ? "nothing" : quote(found->second),
+           key.substr(key.find('.') + 1), expected);
+  }
+}
+
+static TrainerState readState(const std::string &path,
+                              const Manifest &manifest) {
+  const nlohmann::json json = parseJson(readFile(path), path);
+  const JsonValue value(json, path);
+  TrainerState state;
+  state.step = value.at("step").integer(0);
+  state.updates = value.at("updates").integer(0);
+  state.tokens = value.at("tokens").integer(0);
+  state.skipped = value.at("skipped").integer(0);
+  state.skippedInARow = value.at("skipped_in_a_row").integer(0);
+  state.seconds = value.at("seconds").number();
+  value.at("data");
+  state.data = json["data"].dump();
+  if (json.contains("pending"))
+    state.pending =
+        StepMetrics::parse(json["pending"].dump(), path + ": pending");
+  if (state.updates + state.skipped != state.step)
+    fail("{}: {} updates and {} skipped ones do not make {} steps", quote(path),
+         state.updates, state.skipped, state.step);
+  const std::string before = value.at("optimizer").at("spec_sha256").string();
+  const std::string now = specHash(manifest);
+  if (!before.empty() && !now.empty() && before != now)
+    fail("{}: the run was trained with another spec (sha256 {}, now {})",
+         quote(path), before, now);
+  return state;
+}
+
+TrainerState steep::loadCheckpoint(const std::string &folder,
+                                   const CheckpointTensors &tensors) {
+  const fs::path inside(folder);
+  const TrainerState state =
+      readState((inside / "trainer.json").string(), tensors.manifest);
+  const SafetensorsFile model =
+      SafetensorsFile::open((inside / "model.safetensors").string());
+  const SafetensorsFile optimizer =
+      SafetensorsFile::open((inside / "optimizer.safetensors").string());
+  const NamedTensors wanted = optimizerTensors(tensors, state.updates);
+  checkTensors(model, tensors.parameters);
+  checkTensors(optimizer, wanted);
+  checkConventions(optimizer, tensors.manifest);
+  for (const auto &[name, tensor] : wanted)
+    if (tensor.rank() == 0 && optimizer.load(name).f32()[0] != tensor.f32()[0])
+      fail("{}: '{}' is {}, but trainer.json counts {} updates",
+           quote(optimizer.path()), name, optimizer.load(name).f32()[0],
+           state.updates);
+
+  auto fill = [](const SafetensorsFile &file, const NamedTensors &targets) {
+    for (const auto &[name, tensor] : targets)
+      std::memcpy(tensor.data(), file.load(name).data(), tensor.bytes());
+  };
+  fill(model, tensors.parameters);
+  fill(optimizer, wanted);
+  return state;
+}

@@ -1,0 +1,344 @@
+//===- Trainer.cpp - the training loop ------------------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Train/Trainer.h"
+
+#include "runtime/Core/Error.h"
+#include "runtime/Core/Files.h"
+#include "runtime/Geometry/Measure.h"
+#include "runtime/Train/Metrics.h"
+#include "runtime/Train/Presets.h"
+#include "runtime/Train/Report.h"
+#include "runtime/Train/Signals.h"
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+using namespace steep;
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// Non-finite gradients in a row that end a run.
+static constexpr int64_t maxSkippedInARow = 3;
+
+static double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+const char *steep::nameOf(RunStatus status) {
+  switch (status) {
+  case RunStatus::Complete:
+    return "complete";
+  case RunStatus::StopAt:
+    return "stopped";
+  case RunStatus::Interrupted:
+    return "interrupted";
+  case RunStatus::NonFinite:
+    return "nonfinite";
+  }
+  return "";
+}
+
+TrainingData::~TrainingData() = default;
+
+Trainer::Trainer(const RunConfig &config, std::unique_ptr<Optimizer> compiled,
+                 std::unique_ptr<TrainingData> batches, Progress &progress)
+    : options(config), optimizer(std::move(compiled)), data(std::move(batches)),
+      progress(progress), pool(static_cast<int>(config.threads)) {
+  const Manifest &manifest = optimizer->manifest();
+  const std::vector<std::size_t> order =
+      matchParameters(manifest, options.sizes);
+  schedule = makeSchedule(manifest, options.steps, options.warmup);
+  options.warmup = schedule.warmup;
+  peaks = steep::peakRates(manifest, options.sizes.dim, !options.model.empty(),
+                           options.lr);
+
+  network =
+      std::make_unique<Model>(options.sizes, static_cast<int>(options.threads));
+  network->initialise(static_cast<uint64_t>(options.seed));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    arguments.parameters.push_back(network->parameters()[order[i]]);
+    arguments.gradients.push_back(network->gradients()[order[i]]);
+    if (manifest.parameters[i].name == "lm_head.weight")
+      headIndex = static_cast<int64_t>(i);
+  }
+  arguments.states = optimizer->makeStates();
+  for (const Manifest::Group &group : manifest.groups)
+    arguments.wd.push_back(group.wd);
+  inputs.resize(options.batchTokens());
+  targets.resize(options.batchTokens());
+  counters.data = data->position();
+  lastGood = counters;
+}
+
+Trainer::~Trainer() = default;
+
+CheckpointTensors Trainer::tensors() const {
+  CheckpointTensors all{optimizer->manifest(), {}, arguments.states};
+  for (std::size_t i = 0; i < network->specs().size(); ++i)
+    all.parameters.emplace_back(network->specs()[i].name,
+                                network->parameters()[i]);
+  return all;
+}
+
+void Trainer::restore(const std::string &checkpoint) {
+  counters = loadCheckpoint(checkpoint, tensors());
+  if (counters.step > options.steps)
+    fail("{}: the checkpoint is of step {}, but the run has {} steps",
+         quote(checkpoint), counters.step, options.steps);
+  data->restore(counters.data);
+  lastGood = counters;
+}
+
+void Trainer::save(const TrainerState &state) const {
+  saveCheckpoint(options, state, tensors());
+}
+
+//===----------------------------------------------------------------------===//
+// One step
+//===----------------------------------------------------------------------===//
+
+bool Trainer::forwardBackward(double &loss) {
+  data->next(inputs.data(), targets.data());
+  const int64_t parts = options.microBatches();
+  const int64_t tokens = options.microBatch * options.seq;
+  loss = 0;
+  for (int64_t part = 0; part < parts; ++part) {
+    // Weights are untouched so far: the batch can be given up.
+    if (StopSignals::received())
+      return false;
+    loss += network->forwardBackward(inputs.data() + part * tokens,
+                                     targets.data() + part * tokens,
+                                     options.microBatch, options.seq,
+                                     1.0 / static_cast<double>(parts),
+                                     /*accumulate=*/part > 0) /
+            static_cast<double>(parts);
+  }
+  return true;
+}
+
+StepResult Trainer::update(double scale, bool wantIncrement) {
+  arguments.lr.clear();
+  for (double peak : peaks)
+    arguments.lr.push_back(peak * scale);
+  arguments.step = counters.updates + 1;
+  arguments.updates.clear();
+  if (wantIncrement && headIndex >= 0) {
+    if (increment.empty())
+      increment = Tensor(DType::F32, arguments.parameters[headIndex].shape());
+    arguments.updates.resize(arguments.parameters.size());
+    arguments.updates[headIndex] = increment;
+  }
+  return optimizer->step(arguments, &pool);
+}
+
+static bool due(int64_t step, int64_t every, int64_t last) {
+  return every > 0 && (step % every == 0 || step == last);
+}
+
+bool Trainer::validationDue(int64_t step) const {
+  return due(step, options.valEvery, options.steps) &&
+         data->validationSequences() > 0;
+}
+
+/// D(S_t) and the Hilbert RMS of the increment that was just applied.
+void Trainer::measure(StepMetrics &metrics) {
+  if (headIndex < 0)
+    return;
+  if (due(metrics.step, options.diameterEvery, options.steps))
+    metrics.headDiameter = rowDiameter(increment, &pool);
+  if (!due(metrics.step, options.hilbertEvery, options.steps))
+    return;
+  const int64_t sequences =
+      std::min(data->validationSequences(),
+               (options.hilbertPositions + options.seq - 1) / options.seq);
+  if (sequences == 0)
+    return;
+  std::vector<int32_t> tokens(sequences * options.seq), unused(tokens.size());
+  data->validation(0, sequences, tokens.data(), unused.data());
+  const Tensor all =
+      network->hiddenStates(tokens.data(), sequences, options.seq);
+  const int64_t positions = std::min(all.dim(0), options.hilbertPositions);
+  Tensor hidden(DType::F32, {positions, all.dim(1)});
+  std::memcpy(hidden.data(), all.data(), hidden.bytes());
+  metrics.hilbertRms = hilbertRms(increment, hidden, &pool);
+}
+
+std::optional<double> Trainer::validate() {
+  const int64_t sequences =
+      std::min(data->validationSequences(), options.valBatches * options.batch);
+  std::vector<int32_t> tokens(options.microBatch * options.seq);
+  std::vector<int32_t> wanted(tokens.size());
+  double sum = 0;
+  for (int64_t first = 0; first < sequences; first += options.microBatch) {
+    if (StopSignals::received())
+      return std::nullopt;
+    progress.status(fmt::format("step {}: validating, sequence {} of {}",
+                                counters.step, first, sequences));
+    const int64_t count = std::min(options.microBatch, sequences - first);
+    data->validation(first, count, tokens.data(), wanted.data());
+    sum += network->loss(tokens.data(), wanted.data(), count, options.seq) *
+           static_cast<double>(count);
+  }
+  return sum / static_cast<double>(sequences);
+}
+
+Trainer::Outcome Trainer::takeStep(MetricsLog &log) {
+  const Clock::time_point begin = Clock::now();
+  StepMetrics metrics;
+  metrics.step = counters.step + 1;
+  if (!forwardBackward(metrics.loss))
+    return Outcome::Interrupted;
+  metrics.lrScale = schedule.scale(counters.step);
+  const bool measured =
+      due(metrics.step, options.diameterEvery, options.steps) ||
+      due(metrics.step, options.hilbertEvery, options.steps);
+  const StepResult result = update(metrics.lrScale, measured);
+  metrics.seconds = secondsSince(begin);
+  metrics.gradNorm = result.gradNorm;
+  metrics.tokensPerS =
+      static_cast<double>(options.batchTokens()) / metrics.seconds;
+  metrics.tokens = counters.tokens + options.batchTokens();
+  metrics.skipped = result.skipped;
+
+  counters.step = metrics.step;
+  counters.tokens = metrics.tokens;
+  counters.data = data->position();
+  if (result.skipped) {
+    ++counters.skipped;
+    ++counters.skippedInARow;
+    metrics.nonfinite = result.nonfiniteParameter < 0
+                            ? "unknown"
+                            : optimizer->manifest()
+                                  .parameters.at(result.nonfiniteParameter)
+                                  .name;
+    progress.note(fmt::format("step {}: the gradient of {} is not finite; the "
+                              "update is skipped ({} in a row)",
+                              metrics.step, metrics.nonfinite,
+                              counters.skippedInARow),
+                  /*always=*/true);
+  } else {
+    ++counters.updates;
+    counters.skippedInARow = 0;
+    if (measured)
+      measure(metrics);
+  }
+  bool interrupted = false;
+  if (validationDue(metrics.step)) {
+    metrics.valLoss = validate();
+    interrupted = !metrics.valLoss;
+  }
+  const double wall = secondsSince(begin);
+  counters.seconds += wall;
+  counters.pending.reset();
+  if (interrupted)
+    counters.pending = metrics;
+  if (!result.skipped)
+    lastGood = counters;
+  log.append(metrics);
+  progress.step(metrics, wall);
+  if (counters.skippedInARow >= maxSkippedInARow)
+    return Outcome::NonFinite;
+  return interrupted ? Outcome::Interrupted : Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+void Trainer::prepareFolder() const {
+  std::error_code error;
+  fs::create_directories(options.out, error);
+  if (error)
+    fail("--out {}: cannot be made: {}", options.out, error.message());
+  writeFile((fs::path(options.out) / "config.json").string(), options.json());
+}
+
+void Trainer::writeReport(RunStatus status) const {
+  RunSummary summary;
+  summary.status = nameOf(status);
+  summary.parameters = parameterCount(options.sizes);
+  summary.threads = options.threads;
+  summary.updates = counters.updates;
+  summary.skipped = counters.skipped;
+  summary.seconds = counters.seconds;
+  summary.steps = options.steps;
+  for (std::size_t g = 0; g < peaks.size(); ++g)
+    summary.lr.emplace_back(optimizer->manifest().groups[g].name, peaks[g]);
+  writeRunReport(options.out, summary);
+}
+
+RunStatus Trainer::run() {
+  StopSignals signals;
+  prepareFolder();
+  // The line of a step whose validation was interrupted is written anew.
+  MetricsLog log((fs::path(options.out) / "metrics.jsonl").string(),
+                 counters.pending ? counters.step - 1 : counters.step);
+  progress.begin(counters.step, options.steps);
+  RunStatus status = RunStatus::Complete;
+  if (counters.pending) {
+    StepMetrics metrics = *counters.pending;
+    metrics.valLoss = validate();
+    log.append(metrics);
+    if (metrics.valLoss)
+      counters.pending.reset();
+    else
+      status = RunStatus::Interrupted;
+  }
+  while (status == RunStatus::Complete && counters.step < options.steps) {
+    if (StopSignals::received()) {
+      status = RunStatus::Interrupted;
+      break;
+    }
+    if (options.stopAt > 0 && counters.step >= options.stopAt) {
+      status = RunStatus::StopAt;
+      break;
+    }
+    const Outcome outcome = takeStep(log);
+    if (outcome == Outcome::Interrupted)
+      status = RunStatus::Interrupted;
+    else if (outcome == Outcome::NonFinite)
+      status = RunStatus::NonFinite;
+    else if (options.saveEvery > 0 && counters.step % options.saveEvery == 0)
+      save(counters);
+  }
+  stopSignal = StopSignals::received();
+  progress.end();
+  // After non-finite gradients: weights and states are those of the last
+  // applied update, and so must counters and data position be.
+  if (counters.step > 0)
+    save(status == RunStatus::NonFinite ? lastGood : counters);
+  writeReport(status);
+  return status;
+}
+
+std::string Trainer::routing() const {
+  const Manifest &manifest = optimizer->manifest();
+  std::string table = fmt::format(
+      "  {:<12} {:<10} {:>10} {:>14} {:>10} {:>8} {:>12}\n", "group", "rule",
+      "matrices", "parameters", "peak lr", "decay", "state bytes");
+  for (std::size_t g = 0; g < manifest.groups.size(); ++g) {
+    int64_t matrices = 0, elements = 0, bytes = 0;
+    for (const Manifest::Parameter &parameter : manifest.parameters) {
+      if (parameter.group != manifest.groups[g].name)
+        continue;
+      ++matrices;
+      elements += elementCount(parameter.shape).value_or(0);
+      for (const Manifest::State &state : parameter.states)
+        bytes += elementCount(state.shape).value_or(0) *
+                 static_cast<int64_t>(sizeof(float));
+    }
+    table +=
+        fmt::format("  {:<12} {:<10} {:>10} {:>14} {:>10.4g} {:>8g} "
+                    "{:>12}\n",
+                    manifest.groups[g].name, manifest.groups[g].rule, matrices,
+                    elements, peaks[g], manifest.groups[g].wd, bytes);
+  }
+  return table;
+}

@@ -1,0 +1,174 @@
+//===- CheckpointTest.cpp - checkpoints on disk ---------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Doubles.h"
+
+#include "runtime/Core/Files.h"
+#include "runtime/Train/Checkpoint.h"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+
+using namespace steep;
+using namespace steep::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A saved checkpoint of the small model, and tensors to load it into.
+class Checkpoint : public testing::Test {
+protected:
+  Checkpoint()
+      : config(smallRun(folder.path("run"))), optimizer(config.sizes, "adamw"),
+        tensors(fresh()) {
+    for (auto &[name, tensor] : tensors.parameters)
+      tensor.f32()[1] = 0.5f;
+    tensors.states[2].f32()[3] = 0.25f;
+    fs::create_directories(config.out);
+    state.step = 12;
+    state.updates = 11;
+    state.skipped = 1;
+    state.data = R"({"batches": 12})";
+    saveCheckpoint(config, state, tensors);
+    path = folder.path("run/checkpoint-00000012");
+  }
+
+  CheckpointTensors fresh() const {
+    CheckpointTensors all{optimizer.manifest(), {}, optimizer.makeStates()};
+    for (const ParameterSpec &spec : parameterSpecs(config.sizes))
+      all.parameters.emplace_back(spec.name, Tensor(DType::F32, spec.shape));
+    return all;
+  }
+  /// The error of loading, after the checkpoint's folder in it, if it is so.
+  std::string refusal() {
+    const std::string text = failure([&] { loadCheckpoint(path, fresh()); });
+    const std::size_t at = text.find(path + "/");
+    return at == std::string::npos ? text
+                                   : "'" + text.substr(at + path.size() + 1);
+  }
+  void rewrite(const char *name, const NamedTensors &named,
+               const std::map<std::string, std::string> &metadata = {}) {
+    writeSafetensors(path + "/" + name, named, metadata);
+  }
+  void edit(const std::string &from, const std::string &to) {
+    std::string text = readFile(path + "/trainer.json");
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    writeFile(path + "/trainer.json", text);
+  }
+
+  TemporaryFolder folder;
+  RunConfig config;
+  ReferenceOptimizer optimizer;
+  CheckpointTensors tensors;
+  TrainerState state;
+  std::string path;
+};
+
+} // namespace
+
+TEST_F(Checkpoint, RoundTrip) {
+  CheckpointTensors loaded = fresh();
+  const TrainerState again = loadCheckpoint(path, loaded);
+  EXPECT_EQ(again.step, 12);
+  EXPECT_EQ(again.updates, 11);
+  EXPECT_EQ(again.skipped, 1);
+  EXPECT_FALSE(again.pending.has_value());
+  for (const auto &[name, tensor] : loaded.parameters)
+    EXPECT_EQ(tensor.f32()[1], 0.5f) << name;
+  EXPECT_EQ(loaded.states[2].f32()[3], 0.25f);
+  EXPECT_EQ(readCheckpointConfig(path).json(), config.json());
+}
+
+TEST_F(Checkpoint, NamesOfPyTorch) {
+  const SafetensorsFile file =
+      SafetensorsFile::open(path + "/optimizer.safetensors");
+  EXPECT_TRUE(file.contains("lm_head.weight.exp_avg"));
+  EXPECT_TRUE(file.contains("lm_head.weight.exp_avg_sq"));
+  EXPECT_TRUE(file.contains("blocks.0.attn.q.weight.momentum_buffer"));
+  const Tensor step = file.load("lm_head.weight.step");
+  EXPECT_EQ(step.rank(), 0);
+  EXPECT_EQ(step.f32()[0], 11);
+  EXPECT_EQ(
+      file.metadataAt("convention.blocks.0.attn.q.weight.momentum_buffer"),
+      "sum");
+}
+
+TEST_F(Checkpoint, OnlyWholeOnesCount) {
+  fs::create_directories(folder.path("run/.checkpoint-00000013.tmp"));
+  fs::create_directories(folder.path("run/checkpoint-00000014.part"));
+  fs::create_directories(folder.path("run/checkpoint-x"));
+  writeFile(folder.path("run/checkpoint-00000099"), "a file");
+  EXPECT_EQ(listCheckpoints(config.out), std::vector<std::string>{path});
+  EXPECT_TRUE(listCheckpoints(folder.path("nowhere")).empty());
+}
+
+TEST_F(Checkpoint, RefusesOtherTensors) {
+  NamedTensors named = tensors.parameters;
+  named.pop_back();
+  rewrite("model.safetensors", named);
+  EXPECT_EQ(refusal(), "'model.safetensors': the tensor 'lm_head.weight' is "
+                       "missing");
+  named.emplace_back("lm_head.weight", Tensor(DType::F32, {3, 4}));
+  rewrite("model.safetensors", named);
+  EXPECT_EQ(refusal(), "'model.safetensors': 'lm_head.weight' is F32 [3, 4], "
+                       "expected F32 [61, 64]");
+  named.back().second = Tensor(DType::F64, {61, 64});
+  rewrite("model.safetensors", named);
+  EXPECT_EQ(refusal(), "'model.safetensors': 'lm_head.weight' is F64 [61, 64], "
+                       "expected F32 [61, 64]");
+  named = tensors.parameters;
+  named.emplace_back("extra", Tensor(DType::F32, {1}));
+  rewrite("model.safetensors", named);
+  EXPECT_EQ(refusal(), "'model.safetensors': the run has no tensor 'extra'");
+}
+
+TEST_F(Checkpoint, RefusesTheOtherMomentum) {
+  std::string bytes = readFile(path + "/optimizer.safetensors");
+  std::size_t at = bytes.find("\"sum\"");
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 5, "\"ema\"");
+  writeFile(path + "/optimizer.safetensors", bytes);
+  EXPECT_NE(refusal().find("the metadata says 'ema' for"), std::string::npos);
+  EXPECT_NE(refusal().find("but the artefact's convention is 'sum'"),
+            std::string::npos);
+}
+
+TEST_F(Checkpoint, RefusesWhatDoesNotFitTogether) {
+  edit("\"updates\": 11", "\"updates\": 10");
+  EXPECT_EQ(refusal(), "'trainer.json': 10 updates and 1 skipped ones do not "
+                       "make 12 steps");
+  edit("\"skipped\": 1", "\"skipped\": 2");
+  EXPECT_NE(refusal().find("but trainer.json counts 10 updates"),
+            std::string::npos);
+}
+
+TEST_F(Checkpoint, RefusesAnotherSpec) {
+  edit("reference-adamw", "reference-other");
+  EXPECT_EQ(refusal(),
+            "'trainer.json': the run was trained with another spec (sha256 "
+            "reference-other, now reference-adamw)");
+}
+
+TEST_F(Checkpoint, RefusesDamage) {
+  edit("\"step\": 12", "\"step\": \"12\"");
+  EXPECT_EQ(refusal(), "'trainer.json': step is \"12\", but an integer of at "
+                       "least 0 is expected");
+  writeFile(path + "/trainer.json", "{\"step\": 12");
+  EXPECT_EQ(refusal(), "'trainer.json': it is not valid JSON at byte 12");
+  fs::remove(path + "/trainer.json");
+  EXPECT_NE(refusal(), "");
+}
+
+TEST_F(Checkpoint, ACutFileIsRefusedBeforeAnythingIsWritten) {
+  const std::string bytes = readFile(path + "/optimizer.safetensors");
+  writeFile(path + "/optimizer.safetensors", bytes.substr(0, bytes.size() - 4));
+  CheckpointTensors target = fresh();
+  EXPECT_NE(failure([&] { loadCheckpoint(path, target); }), "");
+  EXPECT_EQ(target.parameters[0].second.f32()[1], 0);
+}
