@@ -57,10 +57,8 @@ private:
     return getArgument(storage->type, storage);
   }
   Value getTensor(Value memory, bool writable);
-  Value getDestination(const Store &store);
   Value viewMemory(Operation *view, Value memory);
   Value read(Value value);
-  Value readInit(Value init, Value destination);
   void cloneOp(Operation *op);
   void writeStores();
   OpBuilder atTop();
@@ -178,68 +176,33 @@ Value KernelBuilder::read(Value value) {
   return mapping.lookup(value);
 }
 
-Value KernelBuilder::getDestination(const Store &store) {
-  Value memory = getMemory(store.to);
-  if (store.place)
-    memory = viewMemory(store.place, memory);
-  return getTensor(memory, /*writable=*/true);
-}
-
-/// What an op starts from that writes to `destination`: nothing where it starts
-/// from an empty tensor, else the same bits, there.
-Value KernelBuilder::readInit(Value init, Value destination) {
-  Operation *def = init.getDefiningOp();
-  if (isa_and_present<tensor::EmptyOp>(def))
-    return destination;
-  if (auto fill = dyn_cast_if_present<linalg::FillOp>(def);
-      fill && isRepeatable(fill))
-    return linalg::FillOp::create(body, fill.getLoc(), read(fill.value()),
-                                  destination)
-        .getResult(0);
-  Value value = read(init);
-  if (value == destination || (def && made.contains(def)))
-    return value;
-  return linalg::CopyOp::create(body, init.getLoc(), value, destination)
-      .getResult(0);
-}
-
 void KernelBuilder::cloneOp(Operation *op) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(op->getRegions(), used);
+  used.insert_range(op->getOperands());
   for (Value value : used)
     read(value);
-  // Initial values that the destination of a store takes the place of. A tensor
-  // that is an input as well is not replaced.
-  llvm::SmallMapVector<Value, const Store *, 2> inits;
-  if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
-    for (OpResult result : op->getResults())
-      for (const Store &store : llvm::reverse(call.stores))
-        if (Value init = style.getTiedOpOperand(result)->get();
-            store.value == result && llvm::count(op->getOperands(), init) == 1)
-          inits[init] = &store;
-  IRMapping local(mapping);
-  for (Value operand : op->getOperands())
-    if (!inits.contains(operand))
-      local.map(operand, read(operand));
-  for (auto [init, store] : inits)
-    local.map(init, readInit(init, getDestination(*store)));
-  Operation *copy = body.clone(*op, local);
-  mapping.map(op->getResults(), copy->getResults());
+  body.clone(*op, mapping);
 }
 
 void KernelBuilder::writeStores() {
   llvm::SmallPtrSet<Value, 4> stored;
+  Location loc = kernel.getLoc();
   for (const Store &store : call.stores) {
     Value value = read(store.value);
-    Value destination = getDestination(store);
+    Value memory = getMemory(store.to);
+    if (store.place)
+      memory = viewMemory(store.place, memory);
     Operation *def = store.value.getDefiningOp();
     // One value goes straight to one place, and is copied to others.
-    if (!def || !made.contains(def) || !stored.insert(store.value).second)
-      value = linalg::CopyOp::create(body, kernel.getLoc(), value, destination)
-                  .getResult(0);
+    if (!def || !made.contains(def) || !stored.insert(store.value).second) {
+      auto type = cast<RankedTensorType>(value.getType());
+      Value empty = tensor::EmptyOp::create(body, loc, type.getShape(),
+                                            type.getElementType());
+      value = linalg::CopyOp::create(body, loc, value, empty).getResult(0);
+    }
     bufferization::MaterializeInDestinationOp::create(
-        body, kernel.getLoc(), /*result=*/Type(), value,
-        destination.getDefiningOp()->getOperand(0), /*restrict=*/true,
+        body, loc, /*result=*/Type(), value, memory, /*restrict=*/true,
         /*writable=*/true);
   }
 }
@@ -258,10 +221,6 @@ func::FuncOp KernelBuilder::build(Location loc, StringRef name) {
   writeStores();
   kernel.setFunctionType(FunctionType::get(
       context, kernel.getBody().front().getArgumentTypes(), {}));
-  // Initial values that were replaced.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
   return kernel;
 }
 

@@ -48,10 +48,8 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
     What a kernel looks like, in this order:
     * views of arguments (`memref.subview`, other shapes) and one
       `bufferization.to_tensor` a piece of memory, `writable` where it is written;
-    * ops on tensors: scalars, `tensor.empty`, `linalg.fill`, `geo`, `linalg`. An op
-      in destination style whose result is written starts from the tensor of its
-      destination, not from an empty one. At most one product of matrices, then
-      with its elementwise epilogue;
+    * ops on tensors: scalars, `tensor.empty`, `linalg.fill`, `geo`, `linalg`. At
+      most one product of matrices, then with its elementwise epilogue;
     * one `bufferization.materialize_in_destination` a result. There may be several
       results, and some that nothing else in the kernel reads; all are cut by the
       same grid: rows, tiles of a product's result, or, for what ends in tensors
@@ -130,7 +128,8 @@ def Verify : Pass<"block-verify", "::mlir::ModuleOp"> {
   let description = [{
     Every `block.kernel` has memref and scalar arguments and no result, one
     `#block.config`, exactly one `scf.forall` at its top level, no `geo` op, no
-    tensor, no allocation and no copy of a memref to itself. Every
+    tensor, no allocation on the heap and no copy of a memref to itself, and
+    writes memory only inside of the `scf.forall`. Every
     `block.step` only takes views of its workspace and calls kernels.
   }];
 }

@@ -85,6 +85,11 @@ static LogicalResult verifyInside(Operation *op) {
   return success();
 }
 
+/// What all blocks read alike may be read before them.
+static bool mayWrite(Operation *op) {
+  return !isMemoryEffectFree(op) && !hasSingleEffect<MemoryEffects::Read>(op);
+}
+
 static LogicalResult verifyGrid(func::FuncOp kernel) {
   scf::ForallOp grid;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -97,8 +102,8 @@ static LogicalResult verifyGrid(func::FuncOp kernel) {
     }
     if (forall)
       grid = forall;
-    else if (!isMemoryEffectFree(&op))
-      return op.emitOpError("touches memory outside of the scf.forall over the "
+    else if (mayWrite(&op))
+      return op.emitOpError("writes memory outside of the scf.forall over the "
                             "blocks of the grid");
   }
   if (!grid)

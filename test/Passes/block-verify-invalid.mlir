@@ -123,7 +123,7 @@ func.func @two(%x: memref<4xf32>) attributes {
 func.func @outside(%x: memref<4xf32>, %c: f32) attributes {
     block.kernel, block.grid = 4 : i64, block.config = #block.config<rows = 1>} {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{'memref.store' op touches memory outside of the scf.forall over the blocks of the grid}}
+  // expected-error@+1 {{'memref.store' op writes memory outside of the scf.forall over the blocks of the grid}}
   memref.store %c, %x[%c0] : memref<4xf32>
   scf.forall (%i) in (4) {
   }

@@ -1,9 +1,11 @@
 // RUN: %limit steep-opt %s --block-verify | FileCheck %s
 
 // CHECK-LABEL: func.func @twice
-func.func @twice(%x: memref<4xf32>, %c: f32) attributes {
+func.func @twice(%x: memref<4xf32>, %n: memref<1xf32>, %c: f32) attributes {
     block.kernel, block.grid = 4 : i64, block.config = #block.config<rows = 1>} {
+  %c0 = arith.constant 0 : index
   %all = memref.subview %x[0] [4] [1] : memref<4xf32> to memref<4xf32>
+  %first = memref.load %n[%c0] : memref<1xf32>
   scf.forall (%i) in (4) {
     %stack = memref.alloca() : memref<4xf32>
     %0 = memref.load %all[%i] : memref<4xf32>
@@ -14,12 +16,12 @@ func.func @twice(%x: memref<4xf32>, %c: f32) attributes {
 }
 
 // CHECK-LABEL: func.func @step
-func.func @step(%x: memref<4xf32> {optim.role = "weight"}, %c: f32 {optim.role = "lr"},
+func.func @step(%x: memref<4xf32> {optim.role = "weight"}, %n: memref<1xf32>, %c: f32 {optim.role = "lr"},
     %ws: memref<64xi8> {optim.role = "workspace"}) attributes {block.step} {
   %c0 = arith.constant 0 : index
   %0 = memref.view %ws[%c0][] : memref<64xi8> to memref<4xf32>
-  call @twice(%x, %c) : (memref<4xf32>, f32) -> ()
-  call @twice(%0, %c) : (memref<4xf32>, f32) -> ()
+  call @twice(%x, %n, %c) : (memref<4xf32>, memref<1xf32>, f32) -> ()
+  call @twice(%0, %n, %c) : (memref<4xf32>, memref<1xf32>, f32) -> ()
   return
 }
 
