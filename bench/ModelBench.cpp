@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/Core/Error.h"
 #include "runtime/Model/Model.h"
+#include "runtime/Model/Parallel.h"
 #include "runtime/Model/Products.h"
 #include "runtime/Model/WaitPolicy.h"
 
@@ -29,7 +30,6 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <functional>
-#include <omp.h>
 
 using namespace steep;
 using Clock = std::chrono::steady_clock;
@@ -96,7 +96,7 @@ int run(const Options &options) {
                            options.vocab, options.length, 64};
   Model model(config, int(options.threads));
   model.initialise(1);
-  omp_set_num_threads(model.threads());
+  const ThreadScope scope(model.threads());
   const int64_t count = options.batch * options.length;
   std::vector<int32_t> tokens(count), targets(count);
   for (int64_t i = 0; i < count; ++i) {

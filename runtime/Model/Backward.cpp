@@ -7,8 +7,10 @@
 #include "runtime/Model/ModelState.h"
 #include "runtime/Model/Parallel.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 using namespace steep;
 using Result = Products::Result;
@@ -16,8 +18,7 @@ using Result = Products::Result;
 void Model::State::attentionBackward(const BlockActivations &block,
                                      int64_t batch, int64_t length) {
   const int64_t heads = config.heads;
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t task = 0; task < batch * heads; ++task) {
+  parallelTasks(batch * heads, [&](int64_t task, int thread) {
     const int64_t sequence = task / heads, head = task % heads;
     const int64_t at = sequence * length * config.dim + head * config.headDim;
     AttentionHead args;
@@ -34,9 +35,8 @@ void Model::State::attentionBackward(const BlockActivations &block,
     args.dq = act.dq + at;
     args.dk = act.dk + at;
     args.dv = act.dv + at;
-    kernels.attentionBackward(args, act.scratch + omp_get_thread_num() *
-                                                      act.scratchStride);
-  }
+    kernels.attentionBackward(args, act.scratch + thread * act.scratchStride);
+  });
 }
 
 /// dStream holds the gradient behind the MLP, then the one before it.

@@ -7,7 +7,9 @@
 #include "runtime/Model/ModelState.h"
 #include "runtime/Model/Parallel.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace steep;
 
@@ -16,8 +18,7 @@ void Model::State::attention(const BlockActivations &block, int64_t batch,
   const int64_t tiles = (length + attentionTile - 1) / attentionTile;
   const int64_t heads = config.heads;
   // Later tiles see more keys: the long tasks come first.
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t task = 0; task < tiles * batch * heads; ++task) {
+  parallelTasks(tiles * batch * heads, [&](int64_t task, int thread) {
     const int64_t tile = tiles - 1 - task / (batch * heads);
     const int64_t sequence = task % (batch * heads) / heads;
     const int64_t head = task % heads;
@@ -34,8 +35,8 @@ void Model::State::attention(const BlockActivations &block, int64_t batch,
     args.rowInverse = block.rowInverse + (sequence * heads + head) * length;
     kernels.attention(args, tile * attentionTile,
                       std::min(length, (tile + 1) * attentionTile),
-                      act.scratch + omp_get_thread_num() * act.scratchStride);
-  }
+                      act.scratch + thread * act.scratchStride);
+  });
 }
 
 void Model::State::forward(const int32_t *tokens, int64_t batch, int64_t length,

@@ -9,6 +9,7 @@
 #include "runtime/Model/Model.h"
 #include "runtime/Model/Parallel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

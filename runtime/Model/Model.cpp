@@ -11,6 +11,7 @@
 #include "runtime/Model/Parallel.h"
 #include "runtime/Model/Random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -26,7 +27,7 @@ static int checkThreads(int threads) {
     fail("model: {} threads asked for, expected 1 to 1024, or 0 for OpenMP's "
          "number",
          threads);
-  return threads ? threads : omp_get_max_threads();
+  return threads ? threads : parallelThreads();
 }
 
 static const ModelConfig &checkConfig(const ModelConfig &config) {

@@ -21,9 +21,9 @@
 // not tied. The logits of more than `headChunk` tokens never exist at a time,
 // and attention never stores a matrix of length x length.
 //
-// Matrix products run in oneDNN, the other loops in OpenMP (the same pool of
-// threads, libgomp's). The results are the same bits for the same number of
-// threads on the same machine.
+// Matrix products run in oneDNN, the other loops on the same OpenMP threads.
+// The results are the same bits for the same number of threads on the same
+// machine.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STEEP_RUNTIME_MODEL_MODEL_H

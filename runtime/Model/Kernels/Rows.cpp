@@ -121,16 +121,29 @@ void swigluBackward(float *gate, float *up, const float *dOut, int64_t count) {
   }
 }
 
+/// The largest of x and `start`, NaNs left out.
+static float largest(const float *x, int64_t count, float start) {
+  Vector most = start - Vector{};
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector next = load(x + i);
+    most = next > most ? next : most;
+  }
+  float result = start;
+  for (int lane = 0; lane < lanes; ++lane)
+    result = most[lane] > result ? most[lane] : result;
+  for (; i < count; ++i)
+    result = x[i] > result ? x[i] : result;
+  return result;
+}
+
 void softmaxUpdate(const float *logits, int64_t rows, int64_t columns,
                    int64_t stride, float *rowMax, double *rowSum) {
   // Short float sums, added up in double: the sum over a vocabulary is good
   // to about one unit in the last place of a float.
   const int64_t piece = 512;
   for (int64_t row = 0; row < rows; ++row, logits += stride) {
-    float most = rowMax[row];
-#pragma omp simd reduction(max : most)
-    for (int64_t i = 0; i < columns; ++i)
-      most = logits[i] > most ? logits[i] : most;
+    const float most = largest(logits, columns, rowMax[row]);
     double sum = rowSum[row] * exponential(rowMax[row] - most);
     for (int64_t begin = 0; begin < columns; begin += piece) {
       const int64_t end = begin + piece < columns ? begin + piece : columns;
