@@ -11,6 +11,7 @@
 #include "dialects/Optim/Optim.h"
 #include "lib/Compiler/Diagnostics.h"
 #include "lib/Compiler/Explain.h"
+#include "lib/Compiler/OnlyRule.h"
 #include "lib/Compiler/Output.h"
 #include "lib/Compiler/Parameters.h"
 #include "lib/Compiler/Pipelines.h"
@@ -150,6 +151,10 @@ Error Compilation::checkSpec() {
         ": expected the optimizer's name to be a C identifier "
         "of at most 100 characters, got '" +
         spec.getSymName() + "'");
+  if (!options.onlyRule.empty())
+    if (Error error = keepOnlyRule(spec, options.onlyRule))
+      return llvm::createStringError(options.spec + ": --only-rule: " +
+                                     llvm::toString(std::move(error)));
   return Error::success();
 }
 

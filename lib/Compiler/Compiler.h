@@ -23,6 +23,7 @@ struct CompileOptions {
   std::string parameters;        ///< path; empty: the spec has optim.parameter
   std::string target = "native"; ///< see parseCPU()
   std::string name;              ///< of the artefact; empty: the spec's
+  std::string onlyRule;          ///< see keepOnlyRule(); empty: all of the spec
   /// The artefact's folder; with `emit`, a file, where "" or "-" is `out`.
   std::string output;
   std::optional<Stage> emit;

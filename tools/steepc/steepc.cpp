@@ -41,6 +41,10 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
   app.add_option("--name", options.name,
                  "NAME, instead of the name of optim.spec")
       ->type_name("NAME");
+  app.add_option("--only-rule", options.onlyRule,
+                 "update every parameter by this rule of the spec, without "
+                 "schedule and clipping")
+      ->type_name("RULE");
   app.add_option("--emit", emit,
                  "stop at optim, geo, block, llvm, asm or obj and print that")
       ->type_name("STAGE");

@@ -1,0 +1,27 @@
+//===- OnlyRule.h - one rule of a spec for every parameter ------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_LIB_COMPILER_ONLYRULE_H
+#define STEEP_LIB_COMPILER_ONLYRULE_H
+
+#include "dialects/Optim/Optim.h"
+
+#include "llvm/Support/Error.h"
+
+namespace steepc {
+
+/// Leaves one group in the spec, for every parameter ("*"), which uses the rule
+/// with the learning rate, decay and facts of the group that used it before.
+/// Schedule and clipping go: what is left is the rule's bare update, as
+/// steep-run wants it. Other rules go, too.
+///
+/// The error says what is wrong with the name, without the file: no such rule,
+/// no group that uses it, or groups that promise it different facts.
+llvm::Error keepOnlyRule(mlir::optim::SpecOp spec, llvm::StringRef rule);
+
+} // namespace steepc
+
+#endif // STEEP_LIB_COMPILER_ONLYRULE_H
