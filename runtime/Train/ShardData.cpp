@@ -1,0 +1,61 @@
+//===- ShardData.cpp - batches from token shards --------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Train/ShardData.h"
+
+#include "runtime/Core/Error.h"
+#include "runtime/Core/Json.h"
+#include "runtime/Train/RunConfig.h"
+
+using namespace steep;
+
+static DataLoader::Options loaderOptions(const RunConfig &config) {
+  DataLoader::Options options;
+  options.shards = findShards(config.data, "train");
+  options.batch = config.batch;
+  options.length = config.seq;
+  options.vocabulary = config.sizes.vocab;
+  options.seed = static_cast<uint64_t>(config.seed);
+  return options;
+}
+
+ShardData::ShardData(const RunConfig &config)
+    : loader(loaderOptions(config)),
+      fixed(findShards(config.data, "val"), config.seq, config.sizes.vocab) {}
+
+void ShardData::next(int32_t *tokens, int32_t *targets) {
+  loader.next(tokens, targets);
+}
+
+std::string ShardData::position() const {
+  const DataLoader::Position place = loader.position();
+  nlohmann::ordered_json json;
+  json["epoch"] = place.epoch;
+  json["shard"] = place.shard;
+  json["batch"] = place.batch;
+  // Not needed to continue, but other shards are noticed.
+  json["batches_per_epoch"] = loader.batchesPerEpoch();
+  return json.dump();
+}
+
+void ShardData::restore(const std::string &position) {
+  const nlohmann::json json = parseJson(position, "trainer.json: data");
+  const JsonValue value(json, "trainer.json: data");
+  const int64_t before = value.at("batches_per_epoch").integer(0);
+  if (before != loader.batchesPerEpoch())
+    fail("--data: the saved run had {} batches an epoch, these shards give {}",
+         before, loader.batchesPerEpoch());
+  loader.seek({value.at("epoch").integer(0), value.at("shard").integer(0),
+               value.at("batch").integer(0)});
+}
+
+int64_t ShardData::validationSequences() const { return fixed.sequences(); }
+
+void ShardData::validation(int64_t first, int64_t count, int32_t *tokens,
+                           int32_t *targets) {
+  fixed.read(first, count, tokens, targets);
+}

@@ -1,0 +1,200 @@
+//===- Options.cpp - the command line of steep-train ----------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "runtime/Core/Error.h"
+#include "runtime/Train/Checkpoint.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+using namespace steep;
+
+namespace {
+
+/// Options that set a field of RunConfig, and which of them were given.
+class Fields {
+public:
+  Fields(CLI::App &app, RunConfig &config) : app(app), config(config) {}
+
+  template <typename T>
+  CLI::Option *add(const std::string &flag, T RunConfig::*field,
+                   const std::string &text) {
+    return addAt(
+        flag, [field](RunConfig &c) -> T & { return c.*field; }, text);
+  }
+  CLI::Option *addSize(const std::string &flag, int64_t ModelConfig::*field,
+                       const std::string &text) {
+    return addAt(
+        flag, [field](RunConfig &c) -> int64_t & { return c.sizes.*field; },
+        text);
+  }
+  void copyGiven(RunConfig from, RunConfig &to) const {
+    for (const auto &[option, copy] : copies)
+      if (option->count() > 0)
+        copy(from, to);
+  }
+
+private:
+  template <typename Access>
+  CLI::Option *addAt(const std::string &flag, Access access,
+                     const std::string &text) {
+    CLI::Option *option = app.add_option(flag, access(config), text);
+    copies.emplace_back(option, [access](RunConfig &from, RunConfig &to) {
+      access(to) = access(from);
+    });
+    return option;
+  }
+
+  CLI::App &app;
+  RunConfig &config;
+  std::vector<
+      std::pair<CLI::Option *, std::function<void(RunConfig &, RunConfig &)>>>
+      copies;
+};
+
+/// "head=1.5e-3".
+std::pair<std::string, double> parseRate(const std::string &text) {
+  const std::size_t at = text.find('=');
+  const char *number = at == std::string::npos ? "" : text.c_str() + at + 1;
+  char *end = nullptr;
+  const double rate = std::strtod(number, &end);
+  if (at == 0 || *number == '\0' || *end != '\0')
+    fail("--lr {}: expected GROUP=X, as in --lr head=1.5e-3", text);
+  return {text.substr(0, at), rate};
+}
+
+void addRunFields(Fields &fields) {
+  fields.add("--spec", &RunConfig::spec,
+             "optimizer spec (default: specs/paper.mlir)");
+  fields.add("--artefact", &RunConfig::artefact,
+             "use what steepc wrote into this folder instead of compiling");
+  fields.add("--target", &RunConfig::target,
+             "steepc's --target (default: native)");
+  fields.add("--data", &RunConfig::data,
+             "folder with *train*.bin and *val*.bin (see steep-data)");
+  fields.add("--out", &RunConfig::out,
+             "folder for metrics, checkpoints and plots");
+  fields.add("--steps", &RunConfig::steps, "updates");
+  fields.add("--warmup", &RunConfig::warmup,
+             "updates of warm-up (default: as the spec says)");
+  fields.add("--batch", &RunConfig::batch, "sequences an update");
+  fields.add("--micro-batch", &RunConfig::microBatch,
+             "sequences that go through the model at a time");
+  fields.add("--seq", &RunConfig::seq,
+             "tokens a sequence (default: the context)");
+  fields.add("--seed", &RunConfig::seed, "of the weights and the shuffle");
+  fields.add("--threads", &RunConfig::threads, "default: all cores");
+  fields.add("--device", &RunConfig::device, "host");
+  fields.add("--val-every", &RunConfig::valEvery,
+             "validate every N steps and at the last (100; 0: never)");
+  fields.add("--val-batches", &RunConfig::valBatches, "validation batches (8)");
+  fields.add("--save-every", &RunConfig::saveEvery,
+             "checkpoint every N steps (500; 0: only the last)");
+  fields.add("--keep", &RunConfig::keep, "checkpoints to keep (3)");
+  fields.add("--diameter-every", &RunConfig::diameterEvery,
+             "measure D(S_t) every N steps and at the last (10; 0: never)");
+  fields.add("--hilbert-every", &RunConfig::hilbertEvery,
+             "measure the Hilbert RMS likewise (500; 0: never)");
+  fields.add("--hilbert-positions", &RunConfig::hilbertPositions,
+             "validation positions of the Hilbert RMS (8192)");
+  fields.add("--stop-at", &RunConfig::stopAt,
+             "save and stop after this step; --resume continues");
+}
+
+/// One thing at a time.
+void checkModes(const Options &options) {
+  const bool replay = !options.replay.empty();
+  const bool compare = !options.compare.empty();
+  if (int(replay) + int(compare) + int(options.resume) > 1)
+    fail("--replay, --compare and --resume exclude each other");
+  if (options.tolerance && !replay)
+    fail("--tolerance needs --replay");
+  if (options.tolerance && !(*options.tolerance >= 0))
+    fail("--tolerance {}: expected a number >= 0", *options.tolerance);
+}
+
+/// Takes the saved configuration, and on top of it what was given.
+void resume(Options &options, const Fields &fields) {
+  const RunConfig given = options.config;
+  if (given.out.empty())
+    fail("--resume needs --out DIR, the folder of the run");
+  const std::vector<std::string> checkpoints = listCheckpoints(given.out);
+  if (checkpoints.empty())
+    fail("--resume: there is no complete checkpoint in {}", given.out);
+  options.checkpoint = checkpoints.back();
+  const RunConfig saved = readCheckpointConfig(options.checkpoint);
+  options.config = saved;
+  fields.copyGiven(given, options.config);
+  for (const auto &[group, rate] : given.lr)
+    options.config.lr[group] = rate;
+  checkSameRun(saved, options.config);
+}
+
+} // namespace
+
+std::optional<int> steep::parseOptions(int argc, char **argv,
+                                       Options &options) {
+  CLI::App app{"Trains the paper's transformer with a compiled optimizer.",
+               "steep-train"};
+  app.footer("\nsteep-train --model tiny --data shards --out runs/rownorm\n"
+             "steep-train --resume --out runs/rownorm\n"
+             "steep-train --replay recorded.safetensors --tolerance 1e-4\n"
+             "steep-train --compare runs/rownorm runs/adamw --out comparison");
+  app.set_version_flag("--version", "steep-train 0.1.0");
+  Fields fields(app, options.config);
+  CLI::Option *model =
+      fields.add("--model", &RunConfig::model,
+                 "tiny, 190m, 380m or 640m; or the five sizes:");
+  std::vector<CLI::Option *> sizes = {
+      fields.addSize("--dim", &ModelConfig::dim, "width"),
+      fields.addSize("--layers", &ModelConfig::layers, "blocks"),
+      fields.addSize("--heads", &ModelConfig::heads,
+                     "attention heads (default: of dimension 64)"),
+      fields.addSize("--vocab", &ModelConfig::vocab, "token ids"),
+      fields.addSize("--context", &ModelConfig::context, "longest sequence")};
+  addRunFields(fields);
+  std::vector<std::string> rates;
+  app.add_option("--lr", rates, "GROUP=X: peak learning rate of a group")
+      ->allow_extra_args(false);
+  app.add_flag("--resume", options.resume,
+               "continue the run in --out from its last checkpoint");
+  app.add_flag("--dry-run", options.dryRun,
+               "print sizes, routing and memory, train nothing");
+  app.add_option("--progress", options.progress, "auto, plain or none");
+  app.add_option("--replay", options.replay,
+                 "take a recorded run's steps again and print the relative "
+                 "differences as JSON");
+  app.add_option("--tolerance", options.tolerance,
+                 "with --replay: exit with 1 where a difference exceeds it");
+  app.add_option("--compare", options.compare,
+                 "compare finished runs: a table, and plots in --out");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    std::string message = error.what();
+    for (char &c : message)
+      if (c == '\n')
+        c = ' ';
+    fail("{}; --help lists the options", message);
+  }
+  for (const std::string &rate : rates) {
+    const auto parsed = parseRate(rate);
+    if (!options.config.lr.insert(parsed).second)
+      fail("--lr {}: the group was given twice", rate);
+  }
+  for (const CLI::Option *size : sizes)
+    if (size->count() > 0 && model->count() > 0)
+      fail("{} and --model exclude each other", size->get_name());
+  checkModes(options);
+  if (options.resume)
+    resume(options, fields);
+  return std::nullopt;
+}

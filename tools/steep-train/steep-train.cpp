@@ -1,0 +1,232 @@
+//===- steep-train.cpp - trains with a compiled optimizer -----------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "runtime/Core/Error.h"
+#include "runtime/Train/Replay.h"
+#include "runtime/Train/Report.h"
+#include "runtime/Train/ShardData.h"
+#include "runtime/Train/Trainer.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+using namespace steep;
+
+namespace fs = std::filesystem;
+
+/// The shipped spec of this name: beside an installed or a built program, or
+/// in the source tree that this program was built from.
+static std::string shippedSpec(const std::string &name) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  for (const fs::path &folder : {program.parent_path() / "../share/steep/specs",
+                                 program.parent_path() / "../../specs",
+                                 fs::path(STEEP_SOURCE_DIR) / "specs"})
+    if (fs::exists(folder / name))
+      return (folder / name).lexically_normal().string();
+  fail("--spec is missing, and the shipped {} was not found", name);
+}
+
+/// The artefact that was given, or the spec compiled for a model.
+static std::unique_ptr<Optimizer> makeOptimizer(const RunConfig &config,
+                                                const ModelConfig &sizes) {
+  if (!config.artefact.empty())
+    return loadOptimizer(config.artefact);
+  CompileRequest request;
+  request.spec = config.spec;
+  request.parameters = parametersJson(sizes);
+  request.target = config.target;
+  return loadOptimizer(compileArtefact(request));
+}
+
+//===----------------------------------------------------------------------===//
+// --replay
+//===----------------------------------------------------------------------===//
+
+static int replay(const Options &options) {
+  RunConfig config = options.config;
+  const Replay recorded(options.replay);
+  if (config.spec.empty() && config.artefact.empty())
+    config.spec = shippedSpec(recorded.head() == "adamw" ? "paper_adamw.mlir"
+                                                         : "paper.mlir");
+  const int64_t threads =
+      config.threads ? config.threads
+                     : std::max(1u, std::thread::hardware_concurrency());
+  if (threads < 1 || threads > 1024)
+    fail("--threads {}: expected 1 to 1024", threads);
+  const std::unique_ptr<Optimizer> optimizer =
+      makeOptimizer(config, recorded.sizes());
+  const ReplayResult result =
+      recorded.run(*optimizer, static_cast<int>(threads));
+  std::fputs(result.json().c_str(), stdout);
+  if (options.tolerance && !(result.largest() <= *options.tolerance)) {
+    std::fprintf(stderr,
+                 "steep-train: the largest relative difference is %g, more "
+                 "than --tolerance %g\n",
+                 result.largest(), *options.tolerance);
+    return 1;
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+static std::string mebibytes(double bytes) {
+  return fmt::format("{:.1f} MiB", bytes / (1024 * 1024));
+}
+
+static std::string describe(const Trainer &trainer) {
+  const RunConfig &config = trainer.config();
+  const ModelConfig &sizes = config.sizes;
+  std::string text = fmt::format(
+      "model      {}{} blocks of width {}, {} heads, vocabulary {}: {} "
+      "parameters\n",
+      config.model.empty() ? "" : config.model + ", ", sizes.layers, sizes.dim,
+      sizes.heads, sizes.vocab, parameterCount(sizes));
+  text += fmt::format(
+      "updates    {} of {} sequences x {} tokens ({} at a time), warm-up {}\n",
+      config.steps, config.batch, config.seq, config.microBatch, config.warmup);
+  text += fmt::format("optimizer  {} ({}), {} threads, seed {}\n",
+                      trainer.manifest().name,
+                      config.artefact.empty() ? config.spec : config.artefact,
+                      config.threads, config.seed);
+  return text + trainer.routing();
+}
+
+/// What --dry-run adds.
+static std::string costs(const Trainer &trainer) {
+  const RunConfig &config = trainer.config();
+  const double weights =
+      4.0 * static_cast<double>(parameterCount(config.sizes));
+  double states = 0;
+  for (const Manifest::Parameter &parameter : trainer.manifest().parameters)
+    for (const Manifest::State &state : parameter.states)
+      states +=
+          4.0 * static_cast<double>(elementCount(state.shape).value_or(0));
+  return fmt::format(
+      "memory     weights {}, gradients {}, states {}, workspace {}, and the "
+      "activations\n"
+      "work       {:.4g} floating-point operations an update in the model\n",
+      mebibytes(weights), mebibytes(weights), mebibytes(states),
+      mebibytes(static_cast<double>(trainer.manifest().workspaceBytes)),
+      trainingFlopsPerToken(config.sizes, config.seq) *
+          static_cast<double>(config.batchTokens()));
+}
+
+/// A fresh run must not mix with what an older one left.
+static void checkFresh(const std::string &out) {
+  if (fs::exists(fs::path(out) / "metrics.jsonl") ||
+      !listCheckpoints(out).empty())
+    fail("--out {}: a run is there already; continue it with --resume, or take "
+         "another folder",
+         out);
+  if (fs::exists(out) && !fs::is_directory(out))
+    fail("--out {}: is not a folder", out);
+}
+
+static RunConfig resolveRun(const Options &options) {
+  RunConfig config = options.config;
+  if (config.model.empty() && config.sizes.dim == 0)
+    fail("--model is missing (or --dim, --layers, --vocab, --context, --steps, "
+         "--batch); --help lists the options");
+  config.resolve();
+  if (config.out.empty() && !options.dryRun)
+    fail("--out is missing: the folder for metrics, checkpoints and plots");
+  if (config.data.empty())
+    fail("--data is missing: the folder with token shards (see steep-data)");
+  if (config.spec.empty() && config.artefact.empty())
+    config.spec = shippedSpec("paper.mlir");
+  if (config.artefact.empty() && !fs::is_regular_file(config.spec))
+    fail("--spec {}: there is no such file", config.spec);
+  for (std::string *path : {&config.spec, &config.artefact, &config.data})
+    if (!path->empty())
+      *path = fs::absolute(*path).lexically_normal().string();
+  if (!options.resume && !options.dryRun)
+    checkFresh(config.out);
+  return config;
+}
+
+static int finish(const Trainer &trainer, RunStatus status) {
+  const std::string out = trainer.config().out;
+  const std::vector<std::string> checkpoints = listCheckpoints(out);
+  const std::string last = checkpoints.empty() ? "none" : checkpoints.back();
+  switch (status) {
+  case RunStatus::Complete:
+    std::printf("Done: metrics, plots and summary.json are in %s, the weights "
+                "in %s.\n",
+                out.c_str(), last.c_str());
+    return 0;
+  case RunStatus::StopAt:
+    std::printf("Stopped after step %lld; checkpoint: %s.\n",
+                static_cast<long long>(trainer.state().step), last.c_str());
+    return 0;
+  case RunStatus::Interrupted:
+    std::fprintf(stderr,
+                 "steep-train: interrupted after step %lld; checkpoint: %s; "
+                 "--resume continues\n",
+                 static_cast<long long>(trainer.state().step), last.c_str());
+    return 128 + trainer.signal();
+  case RunStatus::NonFinite:
+    fail("{} gradients in a row were not finite; the last good checkpoint is "
+         "{}",
+         trainer.state().skippedInARow, last);
+  }
+  return 1;
+}
+
+static int train(const Options &options) {
+  const RunConfig config = resolveRun(options);
+  Progress progress(progressMode(options.progress, stdout), stdout);
+  auto data = std::make_unique<ShardData>(config);
+  if (config.artefact.empty())
+    progress.note(
+        fmt::format("Compiling {} (or taking it from the cache)", config.spec));
+  Trainer trainer(config, makeOptimizer(config, config.sizes), std::move(data),
+                  progress);
+  if (options.dryRun) {
+    std::fputs((describe(trainer) + costs(trainer)).c_str(), stdout);
+    return 0;
+  }
+  if (options.resume)
+    trainer.restore(options.checkpoint);
+  progress.note(describe(trainer));
+  if (options.resume)
+    progress.note(fmt::format("Resuming after step {} from {}",
+                              trainer.state().step, options.checkpoint));
+  return finish(trainer, trainer.run());
+}
+
+static int run(int argc, char **argv) {
+  Options options;
+  if (const std::optional<int> status = parseOptions(argc, argv, options))
+    return *status;
+  if (!options.replay.empty())
+    return replay(options);
+  if (!options.compare.empty()) {
+    if (options.config.out.empty())
+      fail("--compare needs --out DIR for its plots");
+    std::fputs(compareRuns(options.compare, options.config.out).c_str(),
+               stdout);
+    return 0;
+  }
+  return train(options);
+}
+
+int main(int argc, char **argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception &error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "steep-train: error: %s\n", error.what());
+    return 1;
+  }
+}
