@@ -7,26 +7,35 @@
 #ifndef STEEP_TOOLS_TOOLMAIN_H
 #define STEEP_TOOLS_TOOLMAIN_H
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 namespace steep {
 
-/// Runs a tool and returns its exit status. An error is one line on stderr,
-/// "TOOL: error: MESSAGE", and status 1; so is output that cannot be written.
-template <typename Body> int toolMain(const char *tool, Body &&body) {
+/// Reads a tool's arguments, runs it and returns its exit status. An error is
+/// one line on stderr, "TOOL: error: MESSAGE", and status 1; so is output that
+/// cannot be written.
+template <typename Body>
+int toolMain(CLI::App &app, int argc, char **argv, Body &&body) {
+  auto failed = [&](const char *message) {
+    std::fprintf(stderr, "%s: error: %s\n", app.get_name().c_str(), message);
+    return 1;
+  };
   try {
+    app.parse(argc, argv);
     int status = body();
-    if (std::fflush(stdout) == 0 && !std::ferror(stdout))
-      return status;
-    std::fprintf(stderr, "%s: error: cannot write the output\n", tool);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      return failed("cannot write the output");
+    return status;
+  } catch (const CLI::Success &help) {
+    return app.exit(help);
   } catch (const std::bad_alloc &) {
-    std::fprintf(stderr, "%s: error: there is not enough memory\n", tool);
+    return failed("there is not enough memory");
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "%s: error: %s\n", tool, error.what());
+    return failed(error.what());
   }
-  return 1;
 }
 
 } // namespace steep

@@ -182,8 +182,7 @@ int main(int argc, char **argv) {
   addShards(app, "validate", "check header, size and every token",
             shardOptions);
   addDecode(app, shardOptions);
-  CLI11_PARSE(app, argc, argv);
-  return toolMain("steep-data", [&] {
+  return toolMain(app, argc, argv, [&] {
     if (app.got_subcommand("inspect"))
       return inspect(shardOptions);
     if (app.got_subcommand("validate"))

@@ -1,0 +1,152 @@
+//===- Update.cpp - one update of one parameter ---------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/steep-run/Update.h"
+
+#include "runtime/Core/Error.h"
+#include "runtime/Core/Safetensors.h"
+#include "runtime/Devices/Device.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace steep {
+
+static Tensor loadMatrix(const SafetensorsFile &file, const std::string &name) {
+  if (!file.contains(name))
+    fail("{}: it has no tensor {}, which a step needs", quote(file.path()),
+         quote(name));
+  const SafetensorsEntry &entry = file.entries().at(name);
+  if (entry.dtype != DType::F32 || entry.shape.size() != 2)
+    fail("{}: tensor {} is {} of shape {}, but an F32 matrix is expected",
+         quote(file.path()), quote(name), nameOf(entry.dtype),
+         shapeString(entry.shape));
+  return file.load(name);
+}
+
+static void checkShape(const SafetensorsFile &file, const std::string &name,
+                       const Tensor &tensor,
+                       const std::vector<int64_t> &expected) {
+  if (tensor.shape() != expected)
+    fail("{}: tensor {} has shape {}, but {} is expected", quote(file.path()),
+         quote(name), shapeString(tensor.shape()), shapeString(expected));
+}
+
+/// The artefact for this one parameter: compiled now, or given.
+static std::shared_ptr<Artefact> findArtefact(const UpdateOptions &options,
+                                              const Tensor &param,
+                                              Device &device) {
+  if (!options.artefact.empty())
+    return device.load(options.artefact);
+  nlohmann::json tensor = {
+      {"name", "param"}, {"shape", param.shape()}, {"dtype", "F32"}};
+  CompileRequest request;
+  request.spec = options.spec;
+  request.parameters = nlohmann::json{{"tensors", {tensor}}}.dump();
+  request.target = options.target;
+  request.options = {"--only-rule=" + options.rule};
+  return device.load(compileArtefact(request));
+}
+
+/// The artefact's one parameter, which the rule must update.
+static const Manifest::Parameter &checkParameter(const UpdateOptions &options,
+                                                 const Manifest &manifest,
+                                                 const SafetensorsFile &in,
+                                                 const Tensor &param) {
+  if (manifest.parameters.size() != 1)
+    fail("artefact {} has {} parameters, but steep-run updates one",
+         quote(manifest.name), manifest.parameters.size());
+  const Manifest::Parameter &parameter = manifest.parameters[0];
+  if (!options.rule.empty() && parameter.rule != options.rule)
+    fail("artefact {} updates its parameter by rule {}, not by {}",
+         quote(manifest.name), quote(parameter.rule), quote(options.rule));
+  checkShape(in, "param", param, parameter.shape);
+  return parameter;
+}
+
+/// The states of the file; those that it lacks are zero. A tensor that nobody
+/// asked for is more likely a wrong name than a wish.
+static std::vector<Tensor> loadStates(const SafetensorsFile &in,
+                                      const Manifest::Parameter &parameter) {
+  std::vector<Tensor> states;
+  std::string names = "'param', 'grad'";
+  for (const Manifest::State &state : parameter.states) {
+    names += ", " + quote(state.name);
+    if (!in.contains(state.name)) {
+      states.emplace_back(DType::F32, state.shape);
+      continue;
+    }
+    states.push_back(loadMatrix(in, state.name));
+    checkShape(in, state.name, states.back(), state.shape);
+  }
+  for (const auto &[name, entry] : in.entries()) {
+    bool known = name == "param" || name == "grad";
+    for (const Manifest::State &state : parameter.states)
+      known |= name == state.name;
+    if (!known)
+      fail("{}: tensor {} is none of those that rule {} knows ({})",
+           quote(in.path()), quote(name), quote(parameter.rule), names);
+  }
+  return states;
+}
+
+static void checkNumbers(const UpdateOptions &options) {
+  auto check = [](const char *name, std::optional<double> value) {
+    if (value && !std::isfinite(*value))
+      fail("{} {} is not possible: a finite number is expected", name, *value);
+  };
+  check("--lr", options.lr);
+  check("--wd", options.wd);
+  check("--grad-scale", options.gradScale);
+  if (options.step < 1)
+    fail("--step {} is not possible: steps count from 1", options.step);
+}
+
+static void writeResult(const UpdateOptions &options,
+                        const Manifest::Parameter &parameter,
+                        const StepArguments &arguments) {
+  NamedTensors tensors = {{"param", arguments.parameters[0]},
+                          {"update", arguments.updates[0]}};
+  for (std::size_t i = 0; i < parameter.states.size(); ++i)
+    tensors.emplace_back(parameter.states[i].name, arguments.states[i]);
+  writeSafetensors(options.out, tensors,
+                   {{"rule", parameter.rule},
+                    {"lr", fmt::format("{}", arguments.lr[0])},
+                    {"wd", fmt::format("{}", arguments.wd[0])},
+                    {"grad_scale", fmt::format("{}", arguments.gradScale)},
+                    {"step", std::to_string(arguments.step)}});
+}
+
+void runUpdate(const UpdateOptions &options) {
+  checkNumbers(options);
+  std::unique_ptr<Device> device = openDevice(options.device, options.threads);
+  SafetensorsFile in = SafetensorsFile::open(options.in);
+  StepArguments arguments;
+  arguments.parameters = {loadMatrix(in, "param")};
+  arguments.gradients = {loadMatrix(in, "grad")};
+  const Tensor &param = arguments.parameters[0];
+  checkShape(in, "grad", arguments.gradients[0], param.shape());
+
+  std::shared_ptr<Artefact> artefact = findArtefact(options, param, *device);
+  const Manifest &manifest = artefact->manifest();
+  const Manifest::Parameter &parameter =
+      checkParameter(options, manifest, in, param);
+  arguments.states = loadStates(in, parameter);
+  arguments.updates = {Tensor(DType::F32, param.shape())};
+  arguments.lr = {options.lr.value_or(manifest.groups.at(0).lr)};
+  arguments.wd = {options.wd.value_or(manifest.groups.at(0).wd)};
+  arguments.gradScale = options.gradScale;
+  arguments.step = options.step;
+  StepResult result = device->launch(*artefact, arguments);
+  device->wait();
+  if (result.skipped)
+    fail("{}: tensor 'grad' is not finite, so the step was skipped",
+         quote(in.path()));
+  writeResult(options, parameter, arguments);
+}
+
+} // namespace steep
