@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
 #include "dialects/Geo/GeoDetail.h"
+#include "lib/Schedules/Schedules.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/Format.h"
@@ -209,6 +210,22 @@ LogicalResult RowSquaresOp::inferReturnTypes(MLIRContext *context,
 LogicalResult SpectralOp::verify() {
   if (failed(verifyEps(*this, getEps())))
     return failure();
+  std::optional<double> safety;
+  if (std::optional<APFloat> value = getSafety())
+    safety = value->convertToDouble();
+  std::string error;
+  std::optional<steep::schedules::Schedule> schedule =
+      steep::schedules::makeSchedule(getSchedule(), getSteps(), safety, error);
+  if (!schedule)
+    return emitOpError(error);
+  double margin = getDot() == Dot::bf16 ? steep::schedules::marginBF16
+                                        : steep::schedules::marginF32;
+  if (auto violation = steep::schedules::findViolation(*schedule, margin))
+    return emitOpError("expected a schedule that maps singular values in (0, ")
+           << str(1 + margin) << "] into (0, "
+           << str(steep::schedules::maxImage) << "], but \"" << getSchedule()
+           << "\" with " << getSteps() << " steps maps " << str(violation->s)
+           << " to " << str(violation->image);
   return success();
 }
 

@@ -347,7 +347,8 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits> {
 
     The verifier works out the image f of a singular value on (0, 1 + margin],
     margin 1e-3, or 2^-7 with `dot(bf16)`, and refuses a schedule that leaves
-    0 < f <= 1.5 there. `dot` bounds the precision of the products.
+    0 < f <= 1.5 there: `polar_express` needs at least five steps and a safety
+    factor (1.01 is usual). `dot` bounds the precision of the products.
 
     Source: K. Jordan et al., Muon, 2024; arXiv:2608.22253, training recipe.
 

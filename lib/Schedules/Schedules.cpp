@@ -1,0 +1,106 @@
+//===- Schedules.cpp - tables of coefficients, and their cost -------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Schedules/Schedules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace steep;
+using namespace steep::schedules;
+
+/// K. Jordan et al., Muon: An optimizer for hidden layers, 2024.
+static constexpr Triple jordan = {3.4445, -4.7750, 2.0315};
+
+/// Found by J. You; five triples, each for its own step.
+static constexpr Triple you[] = {
+    {4.0848, -6.8946, 2.9270}, {3.9505, -6.3029, 2.6377},
+    {3.7418, -5.5913, 2.3037}, {2.8769, -3.1427, 1.2046},
+    {2.8366, -3.0525, 1.2012},
+};
+
+/// N. Amsel, D. Persson, C. Musco, R. Gower: The Polar Express,
+/// arXiv:2505.16932. After these, `cubic` for ever.
+static constexpr Triple polarExpress[] = {
+    {8.28721201814563, -23.595886519098837, 17.300387312530933},
+    {4.107059111542203, -2.9478499167379106, 0.5448431082926601},
+    {3.9486908534822946, -2.908902115962949, 0.5518191394370137},
+    {3.3184196573706015, -2.488488024314874, 0.51004894012372},
+    {2.300652019954817, -1.6689039845747493, 0.4188073119525673},
+    {1.891301407787398, -1.2679958271945868, 0.37680408948524835},
+    {1.8750014808534479, -1.2500016453999487, 0.3750001645474248},
+};
+
+/// The odd quintic with p(1) = 1, p'(1) = p''(1) = 0: converges to 1 cubically.
+static constexpr Triple cubic = {15.0 / 8, -10.0 / 8, 3.0 / 8};
+
+/// "3", "1.05": the shortest form with up to nine digits.
+static std::string str(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+static Schedule makePolarExpress(int64_t steps, double safety) {
+  Schedule schedule;
+  for (const Triple &t : polarExpress)
+    schedule.push_back(
+        {t.a / safety, t.b / std::pow(safety, 3), t.c / std::pow(safety, 5)});
+  schedule.resize(steps, cubic);
+  return schedule;
+}
+
+std::optional<Schedule> schedules::makeSchedule(std::string_view name,
+                                                int64_t steps,
+                                                std::optional<double> safety,
+                                                std::string &error) {
+  constexpr int64_t youSteps = std::size(you);
+  bool isYou = name == "you", isPolarExpress = name == "polar_express";
+  if (!isYou && !isPolarExpress && name != "jordan" && name != "cubic") {
+    error = "expected schedule to be jordan, you, polar_express or cubic, "
+            "but got \"" +
+            std::string(name) + "\"";
+    return std::nullopt;
+  }
+  int64_t most = isYou ? youSteps : maxSteps;
+  if (steps < 1 || steps > most) {
+    error = "expected steps of schedule " + std::string(name) + " in 1.." +
+            std::to_string(most) + ", but got " + std::to_string(steps);
+    return std::nullopt;
+  }
+  if (safety && !isPolarExpress) {
+    error = "expected safety only with schedule polar_express, but got it "
+            "with " +
+            std::string(name);
+    return std::nullopt;
+  }
+  if (safety && !(*safety >= 1 && std::isfinite(*safety))) {
+    error = "expected safety to be at least 1, but got " + str(*safety);
+    return std::nullopt;
+  }
+  if (isYou)
+    return Schedule(you, you + steps);
+  if (isPolarExpress)
+    return makePolarExpress(steps, safety.value_or(1));
+  return Schedule(steps, name == "jordan" ? jordan : cubic);
+}
+
+double schedules::countFlops(Form form, int64_t m, int64_t n, int64_t steps) {
+  double small = std::min(m, n), big = std::max(m, n);
+  double wide = 2 * small * small * big, square = 2 * small * small * small;
+  switch (form) {
+  case Form::standard:
+    return steps * (2 * wide + square);
+  case Form::symmetric:
+    return steps * (1.5 * wide + 0.5 * square);
+  case Form::gram:
+    // A step is R^2, Q Z, R Z and Z T; the first Q is the identity, and the
+    // last step needs no new R.
+    return (4 * steps - 3) * 0.5 * square + 0.5 * wide + wide;
+  }
+  return 0;
+}

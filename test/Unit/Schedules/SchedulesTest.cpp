@@ -1,0 +1,155 @@
+//===- SchedulesTest.cpp - coefficients, their safety and cost ------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Schedules/Schedules.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace steep::schedules;
+
+static Schedule make(std::string_view name, int64_t steps,
+                     std::optional<double> safety = std::nullopt) {
+  std::string error;
+  std::optional<Schedule> schedule = makeSchedule(name, steps, safety, error);
+  EXPECT_TRUE(schedule) << error;
+  return schedule.value_or(Schedule{});
+}
+
+static std::string getError(std::string_view name, int64_t steps,
+                            std::optional<double> safety = std::nullopt) {
+  std::string error;
+  EXPECT_FALSE(makeSchedule(name, steps, safety, error));
+  return error;
+}
+
+/// Least image of [0.01, 1] and greatest of (0, 1.001], to three decimals.
+static void expectBand(const Schedule &schedule, double low, double high) {
+  EXPECT_NEAR(getBand(schedule, 0.01, 1).low, low, 6e-4);
+  EXPECT_NEAR(getBand(schedule, 0, 1 + marginF32).high, high, 6e-4);
+}
+
+TEST(Schedules, BandsOfFiveSteps) {
+  expectBand(make("jordan", 5), 0.682, 1.202);
+  expectBand(make("you", 5), 0.978, 1.145);
+  expectBand(make("polar_express", 5, 1.05), 0.846, 1.124);
+  expectBand(make("polar_express", 5, 1.01), 0.870, 1.124);
+}
+
+TEST(Schedules, BandHoldsAllSamplesAndIsReached) {
+  for (std::string_view name : {"jordan", "you", "polar_express", "cubic"}) {
+    Schedule schedule = make(name, 5);
+    Band band = getBand(schedule, 0.01, 1);
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i <= 1000000; ++i) {
+      double image = evaluate(schedule, 0.01 + 0.99 * i / 1000000);
+      low = std::min(low, image);
+      high = std::max(high, image);
+    }
+    EXPECT_LE(band.low, low + 1e-12) << name;
+    EXPECT_GE(band.high, high - 1e-12) << name;
+    EXPECT_NEAR(band.low, low, 1e-6) << name;
+    EXPECT_NEAR(band.high, high, 1e-6) << name;
+  }
+}
+
+TEST(Schedules, CubicConvergesToOne) {
+  EXPECT_NEAR(evaluate(make("cubic", 12), 0.1), 1, 1e-15);
+  EXPECT_DOUBLE_EQ(evaluate(make("cubic", 1), 1), 1);
+}
+
+TEST(Schedules, PolarExpressEndsInTheUnscaledCubic) {
+  Schedule schedule = make("polar_express", 9, 1.05);
+  EXPECT_DOUBLE_EQ(schedule[0].a, 8.28721201814563 / 1.05);
+  EXPECT_DOUBLE_EQ(schedule[6].c, 0.3750001645474248 / std::pow(1.05, 5));
+  EXPECT_DOUBLE_EQ(schedule[7].a, 1.875);
+  EXPECT_DOUBLE_EQ(schedule[8].b, -1.25);
+  // It converges to 1, not to the safety factor.
+  EXPECT_NEAR(evaluate(make("polar_express", 14, 1.05), 0.3), 1, 1e-12);
+}
+
+static bool isSafe(const Schedule &schedule) {
+  return !findViolation(schedule, marginF32) &&
+         !findViolation(schedule, marginBF16);
+}
+
+TEST(Schedules, WhichAreSafe) {
+  for (int64_t steps = 1; steps <= maxSteps; ++steps) {
+    EXPECT_TRUE(isSafe(make("jordan", steps))) << steps;
+    EXPECT_TRUE(isSafe(make("cubic", steps))) << steps;
+    // Fewer steps leave singular values of up to 2 behind; without a safety
+    // factor the first steps throw those above 1 far out.
+    EXPECT_EQ(isSafe(make("polar_express", steps, 1.01)), steps >= 5) << steps;
+    EXPECT_EQ(isSafe(make("polar_express", steps, 1.05)), steps >= 5) << steps;
+    EXPECT_FALSE(isSafe(make("polar_express", steps))) << steps;
+  }
+  for (int64_t steps = 1; steps <= 5; ++steps)
+    EXPECT_TRUE(isSafe(make("you", steps))) << steps;
+}
+
+TEST(Schedules, ViolationsAreNamed) {
+  // p(s) = 2 s: too large at the end of the interval.
+  std::optional<Violation> large = findViolation({{2, 0, 0}}, 0.25);
+  ASSERT_TRUE(large);
+  EXPECT_NEAR(large->s, 1.25, 1e-12);
+  EXPECT_NEAR(large->image, 2.5, 1e-12);
+
+  // p(s) = s (1 - 2 s^2) is zero at 1/sqrt(2).
+  std::optional<Violation> zero = findViolation({{1, -2, 0}}, 0);
+  ASSERT_TRUE(zero);
+  EXPECT_NEAR(zero->s, std::sqrt(0.5), 1e-12);
+  EXPECT_NEAR(zero->image, 0, 1e-12);
+
+  EXPECT_LE(findViolation({{-1, 0, 0}}, 0)->image, 0);
+  EXPECT_LE(findViolation({{0, 1, 0}, {0, 1, 0}}, 0)->s, 1);
+
+  // 2 s, then the same zero: at half of it.
+  std::optional<Violation> later = findViolation({{2, 0, 0}, {1, -2, 0}}, 0);
+  ASSERT_TRUE(later);
+  EXPECT_NEAR(later->s, 0.5 * std::sqrt(0.5), 1e-12);
+
+  // A large step in between is no fault if the next one brings it back.
+  EXPECT_FALSE(findViolation({{2, 0, 0}, {0.5, 0, 0}}, 0));
+
+  // A maximum inside: s (4 - 4 s^2 + 1.5 s^4) at s^2 = (12 - sqrt(24))/15.
+  double inside = std::sqrt((12 - std::sqrt(24.0)) / 15);
+  std::optional<Violation> hump = findViolation({{4, -4, 1.5}}, 0);
+  ASSERT_TRUE(hump);
+  EXPECT_NEAR(hump->s, inside, 1e-9);
+  EXPECT_NEAR(hump->image, evaluate({{4, -4, 1.5}}, inside), 1e-12);
+}
+
+TEST(Schedules, BadArgumentsAreNamed) {
+  EXPECT_EQ(getError("newton", 5),
+            "expected schedule to be jordan, you, polar_express or cubic, but "
+            "got \"newton\"");
+  EXPECT_EQ(getError("jordan", 0),
+            "expected steps of schedule jordan in 1..20, but got 0");
+  EXPECT_EQ(getError("cubic", 21),
+            "expected steps of schedule cubic in 1..20, but got 21");
+  EXPECT_EQ(getError("you", 6),
+            "expected steps of schedule you in 1..5, but got 6");
+  EXPECT_EQ(getError("jordan", 5, 1.05),
+            "expected safety only with schedule polar_express, but got it "
+            "with jordan");
+  EXPECT_EQ(getError("polar_express", 5, 0.5),
+            "expected safety to be at least 1, but got 0.5");
+  EXPECT_EQ(getError("polar_express", 5, NAN),
+            "expected safety to be at least 1, but got nan");
+}
+
+TEST(Schedules, Flops) {
+  double unit = std::pow(512.0, 3);
+  EXPECT_EQ(countFlops(Form::standard, 512, 512, 5), 30 * unit);
+  EXPECT_EQ(countFlops(Form::symmetric, 512, 512, 5), 20 * unit);
+  EXPECT_EQ(countFlops(Form::gram, 512, 512, 5), 20 * unit);
+  for (auto [m, n] : {std::pair(512, 2048), std::pair(2048, 512)}) {
+    EXPECT_EQ(countFlops(Form::standard, m, n, 5), 90 * unit);
+    EXPECT_EQ(countFlops(Form::symmetric, m, n, 5), 65 * unit);
+    EXPECT_EQ(countFlops(Form::gram, m, n, 5), 29 * unit);
+  }
+}
