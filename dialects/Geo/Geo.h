@@ -7,6 +7,8 @@
 #ifndef STEEP_DIALECTS_GEO_GEO_H
 #define STEEP_DIALECTS_GEO_GEO_H
 
+#include "lib/Schedules/Schedules.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Dialect.h"

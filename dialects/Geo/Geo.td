@@ -61,6 +61,9 @@ def Geo_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Name of the argument attribute that lists facts.
     static constexpr ::llvm::StringLiteral factsAttrName = "geo.facts";
+    /// Name of the attribute that carries a geometry's `dot` to the products
+    /// it is expanded to; absent for ieee.
+    static constexpr ::llvm::StringLiteral dotAttrName = "geo.dot";
   }];
 }
 

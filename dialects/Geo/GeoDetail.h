@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tiling of ops whose matrices all have one shape: an op is tiled by slicing
-// every matrix alike. Included by the files of this folder only.
+// Tiling of ops whose matrices all have one shape (an op is tiled by slicing
+// every matrix alike), and short forms to build linalg. Included by the files
+// of this folder only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STEEP_DIALECTS_GEO_GEODETAIL_H
 #define STEEP_DIALECTS_GEO_GEODETAIL_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/TilingInterface.h"
 
 namespace mlir::geo::detail {
@@ -45,6 +47,40 @@ FailureOr<TilingResult> generateResultTileValue(OpBuilder &b, Operation *op,
                                                 unsigned resultNumber,
                                                 ArrayRef<OpFoldResult> offsets,
                                                 ArrayRef<OpFoldResult> sizes);
+
+//===----------------------------------------------------------------------===//
+// Building linalg
+//===----------------------------------------------------------------------===//
+
+/// The loops that index an operand's dimensions.
+using Axes = SmallVector<unsigned, 2>;
+
+struct Operand {
+  Value value;
+  Axes axes;
+};
+
+/// Gives the values to yield for the block arguments `v`: inputs, then outputs.
+using Body =
+    function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)>;
+
+/// A linalg.generic with one loop a letter of `loops`: 'p' is parallel, 'r' a
+/// reduction.
+SmallVector<Value> createGeneric(OpBuilder &b, Location loc,
+                                 ArrayRef<Operand> inputs,
+                                 ArrayRef<Operand> outputs, StringRef loops,
+                                 Body body);
+
+/// Constants; `value` is rounded here and nowhere else.
+Value createF32(OpBuilder &b, Location loc, double value);
+Value createF64(OpBuilder &b, Location loc, double value);
+
+/// A tensor.empty of the type and sizes of `like`.
+Value createEmpty(OpBuilder &b, Location loc, Value like);
+
+/// A tensor of zeros.
+Value createZeros(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes,
+                  Type element);
 
 } // namespace mlir::geo::detail
 

@@ -49,9 +49,16 @@ bool mlir::geo::isFact(Attribute attribute) {
 
 LogicalResult GeoDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
-  return op->emitOpError("has no use for attribute '")
-         << attribute.getName().getValue()
-         << "': facts belong to function arguments";
+  StringRef name = attribute.getName().getValue();
+  if (name == factsAttrName)
+    return op->emitOpError("has '")
+           << name << "', which belongs to function arguments";
+  if (name != dotAttrName)
+    return op->emitOpError("has unknown attribute '") << name << "'";
+  if (!isa<DotAttr>(attribute.getValue()))
+    return op->emitOpError("expected '")
+           << name << "' to be a #geo.dot, but got " << attribute.getValue();
+  return success();
 }
 
 LogicalResult GeoDialect::verifyRegionArgAttribute(Operation *op,

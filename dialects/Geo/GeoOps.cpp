@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
 #include "dialects/Geo/GeoDetail.h"
-#include "lib/Schedules/Schedules.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/Format.h"
@@ -15,6 +14,7 @@
 
 using namespace mlir;
 using namespace mlir::geo;
+using namespace steep::schedules;
 
 //===----------------------------------------------------------------------===//
 // Syntax
@@ -207,25 +207,31 @@ LogicalResult RowSquaresOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+static std::optional<double> getValue(std::optional<APFloat> number) {
+  if (!number)
+    return std::nullopt;
+  return number->convertToDouble();
+}
+
+std::optional<Schedule> SpectralOp::getTriples() {
+  std::string error;
+  return makeSchedule(getSchedule(), getSteps(), getValue(getSafety()), error);
+}
+
 LogicalResult SpectralOp::verify() {
   if (failed(verifyEps(*this, getEps())))
     return failure();
-  std::optional<double> safety;
-  if (std::optional<APFloat> value = getSafety())
-    safety = value->convertToDouble();
   std::string error;
-  std::optional<steep::schedules::Schedule> schedule =
-      steep::schedules::makeSchedule(getSchedule(), getSteps(), safety, error);
+  std::optional<Schedule> schedule =
+      makeSchedule(getSchedule(), getSteps(), getValue(getSafety()), error);
   if (!schedule)
     return emitOpError(error);
-  double margin = getDot() == Dot::bf16 ? steep::schedules::marginBF16
-                                        : steep::schedules::marginF32;
-  if (auto violation = steep::schedules::findViolation(*schedule, margin))
+  double margin = getDot() == Dot::bf16 ? marginBF16 : marginF32;
+  if (auto violation = findViolation(*schedule, margin))
     return emitOpError("expected a schedule that maps singular values in (0, ")
-           << str(1 + margin) << "] into (0, "
-           << str(steep::schedules::maxImage) << "], but \"" << getSchedule()
-           << "\" with " << getSteps() << " steps maps " << str(violation->s)
-           << " to " << str(violation->image);
+           << str(1 + margin) << "] into (0, " << str(maxImage) << "], but \""
+           << getSchedule() << "\" with " << getSteps() << " steps maps "
+           << str(violation->s) << " to " << str(violation->image);
   return success();
 }
 

@@ -365,6 +365,15 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits> {
                        DefaultValuedAttr<Geo_DotAttr,
                          "::mlir::geo::Dot::ieee">:$dot);
   let results = (outs Geo_Matrix:$result);
+  let extraClassDeclaration = [{
+    /// Coefficients of all steps; nothing where the verifier would fail.
+    std::optional<std::vector<::steep::schedules::Triple>> getTriples();
+
+    /// Builds the iteration with sides rounded up to multiples of `padTo`, and
+    /// returns the increment. Fails on dynamic shapes.
+    ::mlir::FailureOr<::mlir::Value> expand(::mlir::OpBuilder &b,
+                                            int64_t padTo);
+  }];
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` `` custom<Dot>($dot) ``
     custom<Settings>(attr-dict, type($gradient))
@@ -398,7 +407,10 @@ def Geo_ShapeScaleOp : Geo_Op<"shape_scale"> {
   let assemblyFormat = [{
     $radius `,` $weight `` custom<Settings>(attr-dict, type($weight))
   }];
-  let builders = [];
+  let extraClassDeclaration = [{
+    /// s(m, n), where the shape is static.
+    std::optional<double> getFactor();
+  }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
