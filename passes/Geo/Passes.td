@@ -1,0 +1,104 @@
+//===- Passes.td - passes of the geometry level ------------*- tablegen -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_PASSES_GEO_PASSES_TD
+#define STEEP_PASSES_GEO_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class GeoPass<string argument>
+    : Pass<argument, "::mlir::func::FuncOp"> {
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::geo::GeoDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def InferCentering : GeoPass<"geo-infer-centering"> {
+  let summary = "leave out the projections that facts make redundant";
+  let description = [{
+    Rewrites `geo.common_ball` to `geo.center`, `geo.max_row`, `geo.center`, then
+    removes every `geo.center`
+
+    1. whose operand has column sums of zero already. A gradient has them by the
+       fact `#geo.zero_column_sum`; `geo.scale`, `geo.ema`, `geo.momentum`,
+       `geo.correct_bias` and `geo.apply` keep them; a state has them if every
+       update that is computed from such a state returns such a state: states
+       start from zero;
+    2. whose result is only seen up to a common row: by `geo.apply` to a weight
+       with the fact `#geo.shift_invariant` (and, as the increment of that
+       weight, by the caller), by another `geo.center`, or by a geometry that is
+       blind to common row shifts. The rule itself must not see more of the
+       weight either.
+
+    Arguments and results are told apart by `optim.role`.
+
+    ```mlir
+    func.func @head(%u: tensor<64x8xf32> {optim.role = "weight", geo.facts = [#geo.shift_invariant]},
+                    %g: tensor<64x8xf32> {optim.role = "gradient", geo.facts = [#geo.zero_column_sum]},
+                    %lr: f32 {optim.role = "lr"}) -> (tensor<64x8xf32> {optim.role = "weight"}) {
+      %s = geo.common_ball %g radius(%lr) : tensor<64x8xf32>
+      %u1 = geo.apply %u, %s : tensor<64x8xf32>
+    ```
+    becomes
+    ```mlir
+      %s = geo.max_row %g radius(%lr) : tensor<64x8xf32>
+      %u1 = geo.apply %u, %s : tensor<64x8xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numCentered", "centered-operands",
+      "projections left out since their operand is centred">,
+    Statistic<"numUnseen", "unseen-shifts",
+      "projections left out since nobody sees a common row">
+  ];
+}
+
+def ExpandSpectral : GeoPass<"geo-expand-spectral"> {
+  let summary = "write geo.spectral as its matrix products";
+  let description = [{
+    Unrolls the Newton-Schulz steps of every `geo.spectral`; nothing is
+    approximate that the op did not already say. The iterate X is kept tall,
+    B x S, transposed once at either end where the weight is wide, so that
+    products read their right operand by contiguous rows:
+
+        inv = 1 / (sqrt(sum of row_squares(G)) + eps)        in f64, rounded
+        X = G inv
+        A = X^T X ;  X <- fma(a, X, X (b A + c A A))         a step
+        S = -r X
+
+    Sides are rounded up to multiples of `pad-to`, with zeros, which an odd
+    polynomial keeps. The op's `dot` is passed on to the products as attribute
+    `geo.dot`, unless it is ieee. The shape must be static.
+  }];
+  let options = [
+    Option<"padTo", "pad-to", "int64_t", "1",
+      "what the sides of the iterate are rounded up to multiples of">
+  ];
+}
+
+def ExpandCentering : GeoPass<"geo-expand-centering"> {
+  let summary = "write geo.center as column means and a subtraction";
+  let description = [{
+    Column sums are accumulated in f64 over all rows, by a `linalg.generic`
+    whose reduction is its first loop; the mean row is rounded to f32 once and
+    subtracted. What sees all rows is thus apart from what sees one.
+  }];
+}
+
+def ConvertGeoToLinalg : GeoPass<"convert-geo-to-linalg"> {
+  let summary = "write every geo op in terms of linalg on tensors";
+  let description = [{
+    Replaces every `geo` op by its decomposition (`AggregatedOpInterface`):
+    elementwise `linalg.generic`s and reductions over the last dimension, in f32
+    with sums in f64, without fast-math flags. What is updated in place is the
+    destination of its generic. No `geo` op is left; one that cannot be written
+    so (`geo.spectral` of dynamic shape) is an error.
+  }];
+}
+
+#endif // STEEP_PASSES_GEO_PASSES_TD
