@@ -11,12 +11,12 @@ optim.spec @s {
 }
 
 // Two ways to take the scalars apart are one; unused ones vanish. Constants
-// stay in the rule.
+// stay in the rule. (Two scales are one by a law of geo.)
 // CHECK-LABEL: optim.rule @r
 // CHECK-NEXT:    %[[C:.*]] = arith.constant 2.000000e+00 : f32
 // CHECK-NEXT:    %[[LR:.*]], %{{.*}}, %{{.*}}, %{{.*}} = optim.scalars %h
-// CHECK-NEXT:    %[[X:.*]] = geo.scale %g, %[[LR]]
-// CHECK-NEXT:    %[[Y:.*]] = geo.scale %[[X]], %[[C]]
+// CHECK-NEXT:    %[[D:.*]] = arith.mulf %[[LR]], %[[C]] : f32
+// CHECK-NEXT:    %[[Y:.*]] = geo.scale %g, %[[D]]
 // CHECK-NEXT:    %[[W:.*]] = geo.apply %w, %[[Y]] decay(%[[LR]], %[[LR]])
 // CHECK-NEXT:    optim.yield %[[W]]
 optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
