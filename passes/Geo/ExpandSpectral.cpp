@@ -28,7 +28,7 @@ struct ExpandSpectral : mlir::geo::impl::ExpandSpectralBase<ExpandSpectral> {
     if (padTo < 1) {
       getOperation().emitError("expected option pad-to of geo-expand-spectral "
                                "to be at least 1, but got ")
-          << padTo;
+          << padTo.getValue();
       return signalPassFailure();
     }
     SmallVector<SpectralOp> ops;

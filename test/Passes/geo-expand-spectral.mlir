@@ -83,7 +83,7 @@ func.func @tall(%n: tensor<32x16xf32>, %r: f32) -> tensor<32x16xf32> {
 // CHECK: %[[INV:.*]] = arith.divf %{{.*}}, %[[NORM]] : f64
 // CHECK: %[[IS:.*]] = arith.cmpf oeq, %[[NORM]], %[[ZERO:.*]] : f64
 // CHECK: arith.select %[[IS]], %[[ZERO]], %[[INV]] : f64
-// CHECK-COUNT-3: linalg.matmul {geo.dot = #geo<dot bf16>}
+// CHECK-COUNT-3: linalg.matmul{{.*}} {geo.dot = #geo<dot bf16>}
 func.func @bf16(%n: tensor<16x16xf32>, %r: f32) -> tensor<16x16xf32> {
   %s = geo.spectral %n radius(%r) dot(bf16) {schedule = "cubic", steps = 1} : tensor<16x16xf32>
   return %s : tensor<16x16xf32>

@@ -85,6 +85,7 @@ func.func @weight_only(
 // CHECK: %[[C:.*]] = geo.center %[[M1]]
 // CHECK-NEXT: geo.max_row %[[C]]
 // CHECK-NEXT: geo.center
+// CHECK-NEXT: geo.apply
 // CHECK-NEXT: geo.max_row %[[M2]]
 func.func @states(
     %u: tensor<64x8xf32> {optim.role = "weight"},
