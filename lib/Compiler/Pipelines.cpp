@@ -58,9 +58,9 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   // Vectors before memory: sums over a row are registers then. The other way
   // round they are buffers.
   pm.addNestedPass<func::FuncOp>(block::createVectorize());
+  // It cleans up after itself; the whole canonicaliser would inline a grid of
+  // one block.
   pm.addPass(block::createBufferize());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
   pm.addPass(block::createVerify());
 }
 

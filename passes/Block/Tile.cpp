@@ -4,19 +4,33 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Three kinds of kernel: matrix products, cut into tiles in two dimensions;
+// kernels whose blocks own rows; and the others (sums to a scalar, column
+// means), which are one block. In each the innermost loop body computes one
+// small part of every result, of static size: a row, or the part of a product
+// that stays in registers. What remains at the edges gets bodies of its own.
+//
+//===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
 #include "passes/Block/Passes.h"
+#include "passes/Block/Tiler.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/TilingInterface.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::block {
 #define GEN_PASS_DEF_TILE
@@ -25,10 +39,499 @@ namespace mlir::block {
 
 using namespace mlir;
 using namespace mlir::block;
+using bufferization::MaterializeInDestinationOp;
+using bufferization::ToTensorOp;
+
+namespace {
+
+/// One result of a kernel and the tensor whose memory it goes to.
+struct Output {
+  Value value;
+  Value memory;
+  Value dest;
+
+  RankedTensorType type() const {
+    return cast<RankedTensorType>(value.getType());
+  }
+};
+
+/// How a kernel is cut. A dimension of the results is cut into blocks, and
+/// within a block into steps.
+struct Cut {
+  int64_t size, block, step;
+
+  int64_t blocks() const { return llvm::divideCeil(size, block); }
+  /// What whole steps cover.
+  int64_t whole() const { return size - size % step; }
+};
+
+class KernelTiling {
+public:
+  KernelTiling(func::FuncOp func, ConfigAttr config)
+      : func(func), config(config), builder(func.getContext()),
+        loc(func.getLoc()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult collectOutputs();
+  LogicalResult chooseCuts();
+  bool isProduct();
+
+  scf::ForallOp buildForall();
+  LogicalResult buildBlock(scf::ForallOp forall);
+  FailureOr<SmallVector<Value>> buildLoops(unsigned depth, ValueRange blocks,
+                                           ValueRange current);
+  FailureOr<SmallVector<Value>> buildFor(unsigned depth, ValueRange blocks,
+                                         ValueRange current);
+  FailureOr<SmallVector<Value>>
+  buildRemainder(unsigned depth, ValueRange blocks, ValueRange current);
+  FailureOr<SmallVector<Value>> buildTile(ValueRange current);
+
+  Part blockPart(const Output &output);
+  Part stepPart(const Output &output, ArrayRef<OpFoldResult> offsets);
+  Value slice(Value tensor, const Part &part) {
+    return builder.createOrFold<tensor::ExtractSliceOp>(
+        loc, tensor, part.offsets, part.sizes, part.strides(builder));
+  }
+  // Offsets are made of arith ops: affine.apply would be composed anew by every
+  // tiling, and equal offsets would be different values.
+  OpFoldResult add(OpFoldResult x, OpFoldResult y);
+  OpFoldResult multiply(OpFoldResult x, int64_t factor);
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands) {
+    return affine::makeComposedFoldedAffineApply(builder, loc, expr, operands);
+  }
+
+  func::FuncOp func;
+  ConfigAttr config;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<Output> outputs;
+  SmallVector<Cut, 2> cuts; // of the leading dimensions of the results
+  /// Where the current block starts, how large it is, where in it the current
+  /// step is, and how large that is; for each cut dimension.
+  SmallVector<OpFoldResult, 2> start, extent, local;
+  SmallVector<int64_t, 2> step;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What a kernel computes, and how it is cut
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelTiling::collectOutputs() {
+  SmallVector<MaterializeInDestinationOp> stores(
+      func.getOps<MaterializeInDestinationOp>());
+  if (stores.empty())
+    return func.emitOpError("kernel has no result");
+  builder.setInsertionPoint(func.getBody().front().getTerminator());
+  for (MaterializeInDestinationOp store : stores) {
+    auto type = dyn_cast<RankedTensorType>(store.getSource().getType());
+    if (!type || !type.hasStaticShape())
+      return store.emitOpError("expected a result of static shape");
+    Output output{store.getSource(), store.getDest(), nullptr};
+    for (ToTensorOp read : func.getOps<ToTensorOp>()) {
+      if (read.getBuffer() != output.memory)
+        continue;
+      if (output.dest)
+        return read.emitOpError("second view of an argument that the kernel "
+                                "overwrites");
+      output.dest = read;
+      read.setWritable(true);
+    }
+    if (!output.dest)
+      output.dest = ToTensorOp::create(builder, store.getLoc(), type,
+                                       output.memory, /*restrict=*/true,
+                                       /*writable=*/true);
+    outputs.push_back(output);
+  }
+  for (MaterializeInDestinationOp store : stores)
+    store.erase();
+  return success();
+}
+
+static bool isContraction(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.getNumLoops() == 3 &&
+         linalg::isaContractionOpInterface(linalgOp);
+}
+
+bool KernelTiling::isProduct() {
+  return llvm::any_of(func.getBody().getOps(),
+                      [](Operation &op) { return isContraction(&op); });
+}
+
+/// Whether the first dimension of a result counts rows. A vector may also run
+/// along the columns (a mean row): it does if it came from sums over rows.
+static bool ownsRows(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() == 0)
+    return false;
+  if (type.getRank() >= 2)
+    return true;
+  Operation *op = value.getDefiningOp();
+  auto interface = dyn_cast_or_null<TilingInterface>(op);
+  if (!interface)
+    return false;
+  SmallVector<utils::IteratorType> loops = interface.getLoopIteratorTypes();
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    AffineMap map =
+        linalgOp.getIndexingMapMatchingResult(cast<OpResult>(value));
+    unsigned dim = map.getNumResults() == 1
+                       ? cast<AffineDimExpr>(map.getResult(0)).getPosition()
+                       : 0;
+    for (OpOperand *input : linalgOp.getDpsInputOperands()) {
+      AffineMap read = linalgOp.getMatchingIndexingMap(input);
+      if (read.getNumResults() >= 2)
+        return read.getResult(0) == getAffineDimExpr(dim, value.getContext());
+      if (read.getNumResults() == 1 && ownsRows(input->get()))
+        return true;
+    }
+    return false;
+  }
+  return loops.size() >= 2 && loops.front() == utils::IteratorType::parallel;
+}
+
+LogicalResult KernelTiling::chooseCuts() {
+  ArrayRef<int64_t> shape = outputs.front().type().getShape();
+  if (isProduct()) {
+    if (config.getTile().size() < 2 || config.getMicro().size() != 2)
+      return func.emitOpError(
+          "expected tile = [m, n] and micro = [m, n] in the "
+          "config of a matrix product");
+    for (unsigned dim : {0u, 1u}) {
+      // A step no larger than the matrix, a block of whole steps.
+      int64_t size = shape[dim];
+      int64_t micro = std::min(config.getMicro()[dim], size);
+      int64_t tile = std::min(config.getTile()[dim], size);
+      cuts.push_back({size, std::max(tile - tile % micro, micro), micro});
+    }
+  } else if (ownsRows(outputs.front().value)) {
+    int64_t rows = std::max<int64_t>(config.getRows(), 1);
+    cuts.push_back({shape[0], std::min(rows, shape[0]), 1});
+  }
+  for (Output &output : outputs) {
+    ArrayRef<int64_t> other = output.type().getShape();
+    bool fits = other.size() >= cuts.size();
+    for (unsigned dim = 0; fits && dim < cuts.size(); ++dim)
+      fits = other[dim] == cuts[dim].size;
+    if (!fits)
+      return func.emitOpError("results of shapes ")
+             << outputs.front().type() << " and " << output.type()
+             << " cannot be cut together";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+OpFoldResult KernelTiling::add(OpFoldResult x, OpFoldResult y) {
+  if (isZeroInteger(x) || isZeroInteger(y))
+    return isZeroInteger(x) ? y : x;
+  return builder.createOrFold<arith::AddIOp>(
+      loc, getValueOrCreateConstantIndexOp(builder, loc, x),
+      getValueOrCreateConstantIndexOp(builder, loc, y));
+}
+
+OpFoldResult KernelTiling::multiply(OpFoldResult x, int64_t factor) {
+  if (isZeroInteger(x) || factor == 1)
+    return x;
+  return builder.createOrFold<arith::MulIOp>(
+      loc, getValueOrCreateConstantIndexOp(builder, loc, x), constant(factor));
+}
+
+/// The part of an output that the current block writes.
+Part KernelTiling::blockPart(const Output &output) {
+  Part part = Part::whole(builder, output.type().getShape());
+  for (unsigned dim = 0; dim < cuts.size(); ++dim) {
+    part.offsets[dim] = start[dim];
+    part.sizes[dim] = extent[dim];
+  }
+  return part;
+}
+
+/// The part that the current step writes, where it starts in each cut
+/// dimension.
+Part KernelTiling::stepPart(const Output &output,
+                            ArrayRef<OpFoldResult> offsets) {
+  Part part = Part::whole(builder, output.type().getShape());
+  for (unsigned dim = 0; dim < cuts.size(); ++dim) {
+    part.offsets[dim] = offsets[dim];
+    part.sizes[dim] = builder.getIndexAttr(step[dim]);
+  }
+  return part;
+}
+
+scf::ForallOp KernelTiling::buildForall() {
+  int64_t grid = 1;
+  for (const Cut &cut : cuts)
+    grid *= cut.blocks();
+  func->setAttr(BlockDialect::gridAttrName, builder.getI64IntegerAttr(grid));
+  SmallVector<Value> dests;
+  for (const Output &output : outputs)
+    dests.push_back(output.dest);
+  Attribute mapping =
+      gpu::GPUBlockMappingAttr::get(func.getContext(), gpu::MappingId::DimX);
+  auto forall = scf::ForallOp::create(
+      builder, loc, ArrayRef<OpFoldResult>{builder.getIndexAttr(grid)}, dests,
+      builder.getArrayAttr(mapping));
+  for (auto [output, result] : llvm::zip(outputs, forall.getResults()))
+    MaterializeInDestinationOp::create(builder, loc, /*result=*/TypeRange{},
+                                       result, output.memory, /*restrict=*/true,
+                                       /*writable=*/true);
+  return forall;
+}
+
+LogicalResult KernelTiling::buildBlock(scf::ForallOp forall) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(forall.getTerminator());
+  // Blocks of one panel of columns follow one another, so that a core keeps
+  // the panel of the right operand in its cache.
+  AffineExpr d0;
+  bindDims(func.getContext(), d0);
+  Value block = forall.getInductionVar(0);
+  SmallVector<Value, 2> blocks;
+  for (unsigned dim = 0; dim < cuts.size(); ++dim) {
+    const Cut &cut = cuts[dim];
+    AffineExpr index = cuts.size() == 1 ? d0
+                       : dim == 0       ? d0 % cut.blocks()
+                                        : d0.floorDiv(cuts[0].blocks());
+    OpFoldResult at = cut.blocks() == 1 ? builder.getIndexAttr(0)
+                                        : apply(index, {OpFoldResult(block)});
+    blocks.push_back(getValueOrCreateConstantIndexOp(builder, loc, at));
+    start.push_back(multiply(at, cut.block));
+    OpFoldResult size = builder.getIndexAttr(cut.block);
+    if (cut.size % cut.block != 0) {
+      AffineExpr left = getAffineConstantExpr(cut.size, func.getContext()) - d0;
+      AffineMap map = AffineMap::get(
+          1, 0, {getAffineConstantExpr(cut.block, func.getContext()), left},
+          func.getContext());
+      size = affine::makeComposedFoldedAffineMin(builder, loc, map,
+                                                 {start.back()});
+    }
+    extent.push_back(size);
+    local.push_back(builder.getIndexAttr(0));
+    step.push_back(cut.step);
+  }
+
+  bool wholeBlock = llvm::all_of(cuts, [](const Cut &cut) {
+    return cut.block == cut.step && cut.size % cut.step == 0;
+  });
+  SmallVector<Value> current;
+  for (auto [output, arg] : llvm::zip(outputs, forall.getRegionIterArgs())) {
+    Part part = blockPart(output);
+    current.push_back(slice(arg, part));
+  }
+  FailureOr<SmallVector<Value>> results =
+      wholeBlock ? buildTile(current) : buildLoops(0, blocks, current);
+  if (failed(results))
+    return failure();
+
+  builder.setInsertionPointToEnd(forall.getTerminator().getBody());
+  for (auto [output, value, arg] :
+       llvm::zip(outputs, *results, forall.getRegionIterArgs())) {
+    Part part = blockPart(output);
+    tensor::ParallelInsertSliceOp::create(builder, loc, value, arg,
+                                          part.offsets, part.sizes,
+                                          part.strides(builder));
+  }
+  return success();
+}
+
+/// Loops over the steps of a block, columns outside, rows inside: the panel of
+/// the right operand that a step reads stays in the first-level cache.
+FailureOr<SmallVector<Value>> KernelTiling::buildLoops(unsigned depth,
+                                                       ValueRange blocks,
+                                                       ValueRange current) {
+  if (depth == cuts.size()) {
+    FailureOr<SmallVector<Value>> parts = buildTile(current);
+    if (failed(parts))
+      return failure();
+    SmallVector<Value> next;
+    for (auto [output, value, into] : llvm::zip(outputs, *parts, current)) {
+      Part part = stepPart(output, local);
+      next.push_back(tensor::InsertSliceOp::create(builder, loc, value, into,
+                                                   part.offsets, part.sizes,
+                                                   part.strides(builder)));
+    }
+    return next;
+  }
+  FailureOr<SmallVector<Value>> whole = buildFor(depth, blocks, current);
+  if (failed(whole))
+    return failure();
+  return buildRemainder(depth, blocks, *whole);
+}
+
+FailureOr<SmallVector<Value>>
+KernelTiling::buildFor(unsigned depth, ValueRange blocks, ValueRange current) {
+  unsigned dim = cuts.size() - 1 - depth;
+  const Cut &cut = cuts[dim];
+  if (cut.whole() == 0)
+    return SmallVector<Value>(current);
+  // Whole steps of this block: all of it, but for the last block's remainder.
+  OpFoldResult end = extent[dim];
+  if (cut.size % cut.step != 0) {
+    AffineExpr d0;
+    bindDims(func.getContext(), d0);
+    AffineExpr left =
+        getAffineConstantExpr(cut.whole(), func.getContext()) - d0;
+    AffineMap map = AffineMap::get(
+        1, 0, {getAffineConstantExpr(cut.block, func.getContext()), left},
+        func.getContext());
+    end = affine::makeComposedFoldedAffineMin(builder, loc, map, {start[dim]});
+  }
+  Value lower = constant(0), stride = constant(cut.step);
+  Value upper = getValueOrCreateConstantIndexOp(builder, loc, end);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, stride, current);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  local[dim] = loop.getInductionVar();
+  step[dim] = cut.step;
+  FailureOr<SmallVector<Value>> inner =
+      buildLoops(depth + 1, blocks, loop.getRegionIterArgs());
+  if (failed(inner))
+    return failure();
+  scf::YieldOp::create(builder, loc, *inner);
+  return SmallVector<Value>(loop.getResults());
+}
+
+FailureOr<SmallVector<Value>> KernelTiling::buildRemainder(unsigned depth,
+                                                           ValueRange blocks,
+                                                           ValueRange current) {
+  unsigned dim = cuts.size() - 1 - depth;
+  const Cut &cut = cuts[dim];
+  if (cut.size % cut.step == 0)
+    return SmallVector<Value>(current);
+  Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                     blocks[dim], constant(cut.blocks() - 1));
+  auto branch = scf::IfOp::create(builder, loc, current.getTypes(), last,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  local[dim] =
+      builder.getIndexAttr(cut.whole() - (cut.blocks() - 1) * cut.block);
+  step[dim] = cut.size % cut.step;
+  FailureOr<SmallVector<Value>> inner = buildLoops(depth + 1, blocks, current);
+  if (failed(inner))
+    return failure();
+  scf::YieldOp::create(builder, loc, *inner);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, current);
+  return SmallVector<Value>(branch.getResults());
+}
+
+/// One step: its part of every result. `current` is what the block's parts of
+/// the outputs hold so far.
+FailureOr<SmallVector<Value>> KernelTiling::buildTile(ValueRange current) {
+  SmallVector<OpFoldResult, 2> offsets;
+  for (unsigned dim = 0; dim < cuts.size(); ++dim)
+    offsets.push_back(add(start[dim], local[dim]));
+  Tiler tiler(builder);
+  for (auto [output, into] : llvm::zip(outputs, current)) {
+    Part inBlock = stepPart(output, local);
+    tiler.setInPlace(output.dest, stepPart(output, offsets),
+                     slice(into, inBlock));
+  }
+  SmallVector<Value> results;
+  for (const Output &output : outputs) {
+    FailureOr<Value> value =
+        tiler.tile(output.value, stepPart(output, offsets));
+    if (failed(value))
+      return failure();
+    results.push_back(*value);
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+/// `geo` ops state their mathematics as `linalg` ops. Other aggregated ops
+/// (linalg.softmax) are not ours to rewrite.
+static LogicalResult decomposeGeo(func::FuncOp func) {
+  SmallVector<linalg::AggregatedOpInterface> ops;
+  func.walk([&](linalg::AggregatedOpInterface op) {
+    if (op->getDialect() && op->getDialect()->getNamespace() == "geo")
+      ops.push_back(op);
+  });
+  IRRewriter rewriter(func.getContext());
+  for (linalg::AggregatedOpInterface op : ops) {
+    rewriter.setInsertionPoint(op);
+    FailureOr<SmallVector<Value>> values = op.decomposeOperation(rewriter);
+    if (failed(values))
+      return op->emitOpError("cannot be decomposed into linalg ops");
+    rewriter.replaceOp(op, *values);
+  }
+  return success();
+}
+
+/// Takes scalars that do not depend on the block out of the loops.
+static void hoistScalars(func::FuncOp func) {
+  func.walk([](LoopLikeOpInterface loop) {
+    moveLoopInvariantCode(
+        loop.getLoopRegions(),
+        [&](Value value, Region *) {
+          return loop.isDefinedOutsideOfLoop(value);
+        },
+        [](Operation *op, Region *) {
+          return isMemoryEffectFree(op) && isSpeculatable(op) &&
+                 op->getNumRegions() == 0 &&
+                 llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+        },
+        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+  });
+}
+
+static void eraseDead(func::FuncOp func) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    func.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+      if (op != func && isOpTriviallyDead(op)) {
+        op->erase();
+        changed = true;
+      }
+    });
+  }
+}
+
+LogicalResult KernelTiling::run() {
+  if (failed(collectOutputs()) || failed(chooseCuts()))
+    return failure();
+  if (failed(buildBlock(buildForall())))
+    return failure();
+  eraseDead(func);
+  if (failed(decomposeGeo(func)))
+    return failure();
+  IRRewriter rewriter(func.getContext());
+  DominanceInfo dominance(func);
+  eliminateCommonSubExpressions(rewriter, dominance, func);
+  hoistScalars(func);
+  eraseDead(func);
+  return success();
+}
 
 namespace {
 struct TilePass : block::impl::TileBase<TilePass> {
   using Base::Base;
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!func->hasAttr(BlockDialect::kernelAttrName))
+      return;
+    auto config = func->getAttrOfType<ConfigAttr>(BlockDialect::configAttrName);
+    if (!config) {
+      func.emitOpError("kernel has no #block.config");
+      return signalPassFailure();
+    }
+    if (failed(KernelTiling(func, config).run()))
+      signalPassFailure();
+  }
 };
 } // namespace

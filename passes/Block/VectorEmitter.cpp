@@ -1,0 +1,468 @@
+//===- VectorEmitter.cpp - walks over the columns of a tile ---------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Block/VectorEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace mlir::block;
+
+VectorEmitter::VectorEmitter(OpBuilder &builder, Location loc, int64_t chunk)
+    : builder(builder), loc(loc), chunk(llvm::bit_floor<uint64_t>(chunk)) {}
+
+/// Whether a result is one number a row (a sum), not a part of a row.
+static bool isScalarStore(const TileStore &store) {
+  RankedTensorType type = store.type();
+  return type.getRank() == 0 ||
+         (type.getRank() == 1 && type.getDimSize(0) == 1);
+}
+
+LogicalResult VectorEmitter::emit(MutableArrayRef<TileStore> tileStores) {
+  stores = tileStores;
+  scopes.assign(1, {});
+  if (failed(checkStores(stores)))
+    return failure();
+  bool matrix = true;
+  for (TileStore &store : stores) {
+    if (failed(plan(store.value, storePlace(store, Place()))))
+      return failure();
+    matrix &= store.type().getRank() == 2;
+  }
+  return matrix && hasContraction ? emitRegisterTile(stores) : emitRows(stores);
+}
+
+LogicalResult VectorEmitter::checkStores(ArrayRef<TileStore> stores) {
+  std::optional<int64_t> columns;
+  for (const TileStore &store : stores) {
+    RankedTensorType type = store.type();
+    if (!type.hasStaticShape() || type.getRank() > 2)
+      return store.insert->emitOpError(
+          "expected a tile of static shape and rank 2 at most");
+    if (isScalarStore(store))
+      continue;
+    int64_t last = type.getShape().back();
+    if (columns && *columns != last)
+      return store.insert->emitOpError("expected results of equal width in a "
+                                       "tile, but got ")
+             << *columns << " and " << last;
+    columns = last;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Planning: which sums along a row there are, and which need which
+//===----------------------------------------------------------------------===//
+
+/// The number of walks after which `value` can be computed. Indices along the
+/// vector are not known yet: they are null.
+FailureOr<unsigned> VectorEmitter::plan(Value value, const Place &place) {
+  Key id = key(value, place);
+  auto known = planned.find(id);
+  if (known != planned.end())
+    return known->second;
+
+  unsigned level = 0;
+  bool failedInside = false;
+  visitOperands(value, place, [&](Value operand, const Place &at) {
+    FailureOr<unsigned> needed = plan(operand, at);
+    if (failed(needed))
+      failedInside = true;
+    else
+      level = std::max(level, *needed);
+  });
+  if (failedInside)
+    return failure();
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  if (op && op.getNumReductionLoops() > 0 && !storeOf(value)) {
+    if (op.getNumReductionLoops() > 1)
+      return op->emitOpError("expected one reduction loop in a tile");
+    if (!place.isVector())
+      return planReduction(op, place, level);
+    hasColumnSum = true;
+    hasContraction |= linalg::isaContractionOpInterface(op);
+  }
+  planned[id] = level;
+  return level;
+}
+
+FailureOr<unsigned> VectorEmitter::planReduction(linalg::LinalgOp op,
+                                                 const Place &place,
+                                                 unsigned level) {
+  if (llvm::is_contained(place.index, Value()))
+    return op->emitOpError("sum along a row is needed at another row");
+  auto sum = std::make_unique<RowReduction>();
+  sum->op = op;
+  sum->place = place;
+  sum->level = level;
+  Block &body = op->getRegion(0).front();
+  unsigned inputs = op.getNumDpsInputs();
+  for (auto [number, value] :
+       llvm::enumerate(body.getTerminator()->getOperands())) {
+    Operation *combine = value.getDefiningOp();
+    Value accumulator = body.getArgument(inputs + number);
+    if (!combine || !llvm::is_contained(combine->getOperands(), accumulator) ||
+        !identity(combine, accumulator.getType()))
+      return op->emitOpError("has a reduction that is neither a sum, a product "
+                             "nor an extremum");
+    sum->combine.push_back(combine);
+  }
+  for (Value result : op->getResults())
+    planned[key(result, place)] = level + 1;
+  sums.push_back(std::move(sum));
+  return level + 1;
+}
+
+unsigned VectorEmitter::reductionLoop(linalg::LinalgOp op) {
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
+  return loops.front();
+}
+
+int64_t VectorEmitter::reductionExtent(linalg::LinalgOp op) {
+  return op.getStaticLoopRanges()[reductionLoop(op)];
+}
+
+/// Columns at which a walk must be cut: edges of what is padded.
+void VectorEmitter::findBreaks(Value value, const Place &place, int64_t shift,
+                               SmallVectorImpl<int64_t> &breaks) {
+  if (!place.isVector() || storeOf(value))
+    return;
+  Operation *op = value.getDefiningOp();
+  if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op)) {
+    int64_t begin = insert.getStaticOffset(place.along);
+    int64_t end = begin + insert.getStaticSize(place.along);
+    breaks.append({begin - shift, end - shift});
+    findBreaks(insert.getSource(), place, shift - begin, breaks);
+    findBreaks(insert.getDest(), place, shift, breaks);
+    return;
+  }
+  if (auto extract = dyn_cast_or_null<tensor::ExtractSliceOp>(op))
+    if (!extract.isDynamicOffset(place.along))
+      shift += extract.getStaticOffset(place.along);
+  visitOperands(value, place, [&](Value operand, const Place &at) {
+    findBreaks(operand, at, shift, breaks);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Walks over a row
+//===----------------------------------------------------------------------===//
+
+LogicalResult VectorEmitter::emitRows(MutableArrayRef<TileStore> stores) {
+  SmallVector<TileStore *> columns;
+  unsigned last = 0;
+  for (TileStore &store : stores) {
+    if (isScalarStore(store))
+      continue;
+    columns.push_back(&store);
+    last = std::max(last, *plan(store.value, storePlace(store, Place())));
+  }
+  for (auto &sum : sums)
+    last = std::max(last, sum->level);
+  // Sums down the rows want long pieces of each row.
+  if (hasColumnSum)
+    chunk *= 4;
+
+  int64_t width = columns.empty() ? -1 : columns[0]->type().getShape().back();
+  for (unsigned level = 0; level <= last; ++level) {
+    std::map<int64_t, SmallVector<RowReduction *>> byExtent;
+    for (auto &sum : sums)
+      if (sum->level == level)
+        byExtent[reductionExtent(sum->op)].push_back(sum.get());
+    bool writes = level == last && !columns.empty();
+    for (auto &[extent, group] : byExtent)
+      if (!(writes && extent == width) && failed(emitWalk(group, {}, extent)))
+        return failure();
+    if (writes && failed(emitWalk(byExtent[width], columns, width)))
+      return failure();
+  }
+
+  for (TileStore &store : stores) {
+    if (!isScalarStore(store))
+      continue;
+    Place place = storePlace(store, Place());
+    FailureOr<Value> value = evaluate(store.value, place);
+    if (failed(value))
+      return failure();
+    store.current = tensor::InsertOp::create(builder, loc, *value,
+                                             store.current, place.index);
+  }
+  return success();
+}
+
+Place VectorEmitter::storePlace(const TileStore &store, const Place &column) {
+  Place place = column;
+  place.index.assign(store.type().getRank(), constant(0));
+  if (isScalarStore(store)) {
+    place.along = -1;
+    place.width = 0;
+    return place;
+  }
+  place.along = store.type().getRank() - 1;
+  place.index.back() = column.index.empty() ? Value() : column.index.back();
+  return place;
+}
+
+/// One walk over the columns [0, extent): updates sums and writes stores.
+LogicalResult VectorEmitter::emitWalk(ArrayRef<RowReduction *> sums,
+                                      ArrayRef<TileStore *> stores,
+                                      int64_t extent) {
+  SmallVector<int64_t> breaks{0, extent};
+  for (TileStore *store : stores)
+    findBreaks(store->value, storePlace(*store, Place()), 0, breaks);
+  for (RowReduction *sum : sums) {
+    Place loops = sumLoops(*sum, Place());
+    for (OpOperand *input : sum->op.getDpsInputOperands())
+      findBreaks(input->get(),
+                 operandPlace(sum->op.getMatchingIndexingMap(input), loops), 0,
+                 breaks);
+    sum->accumulators.assign(sum->combine.size(), Value());
+    sum->totals.assign(sum->combine.size(), Value());
+  }
+  llvm::sort(breaks);
+  breaks.erase(std::unique(breaks.begin(), breaks.end()), breaks.end());
+  for (size_t i = 0; i + 1 < breaks.size(); ++i)
+    if (breaks[i] >= 0 && breaks[i + 1] <= extent &&
+        failed(emitSegment(sums, stores, breaks[i], breaks[i + 1])))
+      return failure();
+  for (RowReduction *sum : sums)
+    if (failed(finishSum(*sum)))
+      return failure();
+  return success();
+}
+
+/// Columns [begin, end): a loop over whole chunks, then pieces of halving
+/// widths, which every target has loads and stores for.
+LogicalResult VectorEmitter::emitSegment(ArrayRef<RowReduction *> sums,
+                                         ArrayRef<TileStore *> stores,
+                                         int64_t begin, int64_t end) {
+  Place column;
+  column.along = 0;
+  column.begin = begin;
+  column.end = end;
+  int64_t at = begin + (end - begin) / chunk * chunk;
+  if (at > begin) {
+    Values carried;
+    for (RowReduction *sum : sums) {
+      startSum(*sum);
+      llvm::append_range(carried, sum->accumulators);
+    }
+    for (TileStore *store : stores)
+      carried.push_back(store->current);
+    auto loop = scf::ForOp::create(builder, loc, constant(begin), constant(at),
+                                   constant(chunk), carried);
+    auto take = [&](ValueRange values) {
+      size_t next = 0;
+      for (RowReduction *sum : sums)
+        for (Value &accumulator : sum->accumulators)
+          accumulator = values[next++];
+      for (TileStore *store : stores)
+        store->current = values[next++];
+    };
+    take(loop.getRegionIterArgs());
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      column.index = {loop.getInductionVar()};
+      column.width = chunk;
+      if (failed(emitChunk(sums, stores, column)))
+        return failure();
+      Values yielded;
+      for (RowReduction *sum : sums)
+        llvm::append_range(yielded, sum->accumulators);
+      for (TileStore *store : stores)
+        yielded.push_back(store->current);
+      scf::YieldOp::create(builder, loc, yielded);
+    }
+    take(loop.getResults());
+  }
+  for (int64_t width = chunk / 2; width >= 1; width /= 2) {
+    if (((end - at) & width) == 0)
+      continue;
+    column.index = {constant(at)};
+    column.width = width;
+    if (failed(emitChunk(sums, stores, column)))
+      return failure();
+    at += width;
+  }
+  return success();
+}
+
+LogicalResult VectorEmitter::emitChunk(ArrayRef<RowReduction *> sums,
+                                       ArrayRef<TileStore *> stores,
+                                       const Place &column) {
+  scopes.emplace_back();
+  auto leave = llvm::make_scope_exit([&] { scopes.pop_back(); });
+  for (RowReduction *sum : sums)
+    if (failed(accumulate(*sum, column)))
+      return failure();
+  for (TileStore *store : stores) {
+    Place place = storePlace(*store, column);
+    FailureOr<Value> value = evaluate(store->value, place);
+    if (failed(value))
+      return failure();
+    store->current =
+        write(toVector(*value, column.width), store->current, place);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums along a row
+//===----------------------------------------------------------------------===//
+
+/// The loops of a sum at a chunk of columns.
+Place VectorEmitter::sumLoops(const RowReduction &sum, const Place &column) {
+  linalg::LinalgOp op = sum.op;
+  Place loops = loopPlace(op, op.getIndexingMapMatchingResult(op->getResult(0)),
+                          sum.place);
+  loops.along = reductionLoop(op);
+  loops.index[loops.along] =
+      column.index.empty() ? Value() : column.index.back();
+  loops.width = column.width;
+  loops.begin = column.begin;
+  loops.end = column.end;
+  return loops;
+}
+
+void VectorEmitter::startSum(RowReduction &sum) {
+  for (auto [combine, accumulator, result] :
+       llvm::zip(sum.combine, sum.accumulators, sum.op->getResults()))
+    if (!accumulator)
+      accumulator = toVector(
+          identity(combine, getElementTypeOrSelf(result.getType())), chunk);
+}
+
+/// Whole chunks go to the accumulators, element by element; a piece at the
+/// end of a segment is summed up at once.
+LogicalResult VectorEmitter::accumulate(RowReduction &sum,
+                                        const Place &column) {
+  bool whole = column.width == chunk;
+  Values before;
+  if (whole) {
+    startSum(sum);
+    before = sum.accumulators;
+  } else {
+    for (auto [combine, result] : llvm::zip(sum.combine, sum.op->getResults()))
+      before.push_back(
+          toVector(identity(combine, getElementTypeOrSelf(result.getType())),
+                   column.width));
+  }
+  FailureOr<Values> after = evaluateBody(sum.op, sumLoops(sum, column), before);
+  if (failed(after))
+    return failure();
+  for (auto [index, value] : llvm::enumerate(*after)) {
+    value = toVector(value, column.width);
+    if (whole) {
+      sum.accumulators[index] = value;
+      continue;
+    }
+    Operation *combine = sum.combine[index];
+    Value part = reduce(value, combine);
+    Value &total = sum.totals[index];
+    total = total ? combineTwo(combine, total, part) : part;
+  }
+  return success();
+}
+
+/// total = init + (accumulators, as a tree) + (pieces, in order)
+LogicalResult VectorEmitter::finishSum(RowReduction &sum) {
+  linalg::LinalgOp op = sum.op;
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    Operation *combine = sum.combine[index];
+    Value total = sum.totals[index];
+    if (Value accumulator = sum.accumulators[index]) {
+      Value tree = reduce(accumulator, combine);
+      total = total ? combineTwo(combine, tree, total) : tree;
+    }
+    OpOperand *init = op.getDpsInitOperand(index);
+    FailureOr<Value> start = evaluate(init->get(), sum.place);
+    if (failed(start))
+      return failure();
+    remember(result, sum.place, combineTwo(combine, *start, total));
+  }
+  return success();
+}
+
+/// Sums up a vector: halves onto halves, so the order is in the code.
+Value VectorEmitter::reduce(Value vector, Operation *combine) {
+  for (int64_t width = cast<VectorType>(vector.getType()).getDimSize(0) / 2;
+       width >= 1; width /= 2) {
+    auto half = [&](int64_t offset) -> Value {
+      return vector::ExtractStridedSliceOp::create(
+          builder, loc, vector, ArrayRef<int64_t>{offset},
+          ArrayRef<int64_t>{width}, ArrayRef<int64_t>{1});
+    };
+    Value low = half(0), high = half(width);
+    vector = combineTwo(combine, low, high);
+  }
+  return vector::ExtractOp::create(builder, loc, vector, ArrayRef<int64_t>{0});
+}
+
+/// What `combine` leaves its other operand unchanged with; null if unknown.
+Value VectorEmitter::identity(Operation *combine, Type type) {
+  auto constant = [&](TypedAttr value) -> Value {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entryBlock());
+    return arith::ConstantOp::create(builder, loc, value);
+  };
+  if (isa<math::FmaOp>(combine)) // x * y + accumulator
+    return constant(builder.getFloatAttr(type, 0.0));
+  std::optional<TypedAttr> neutral = arith::getNeutralElement(combine);
+  return neutral ? constant(*neutral) : Value();
+}
+
+Value VectorEmitter::combineTwo(Operation *combine, Value lhs, Value rhs) {
+  if (isa<math::FmaOp>(combine))
+    return arith::AddFOp::create(builder, loc, lhs, rhs);
+  IRMapping mapping;
+  Operation *copy = builder.clone(*combine, mapping);
+  copy->setOperands({lhs, rhs});
+  copy->getResult(0).setType(lhs.getType());
+  return copy->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles held in registers
+//===----------------------------------------------------------------------===//
+
+/// A tile of a matrix product: every row and column is unrolled, the loop over
+/// the depth is innermost, and its accumulators are vectors.
+LogicalResult
+VectorEmitter::emitRegisterTile(MutableArrayRef<TileStore> stores) {
+  RankedTensorType type = stores.front().type();
+  for (TileStore &store : stores)
+    if (store.type().getShape() != type.getShape())
+      return store.insert->emitOpError(
+          "expected the results of a matrix product to have one shape");
+  for (int64_t row = 0; row < type.getDimSize(0); ++row)
+    for (int64_t at = 0, width = chunk; at < type.getDimSize(1); at += width) {
+      while (width > type.getDimSize(1) - at)
+        width /= 2;
+      registerTile.push_back(
+          {{constant(row), constant(at)}, 1, width, at, at + width});
+    }
+  if (!sums.empty())
+    return stores.front().insert->emitOpError(
+        "sums along the rows of a matrix product need a kernel of their own");
+  for (const Place &place : registerTile) {
+    for (TileStore &store : stores) {
+      FailureOr<Value> value = evaluate(store.value, place);
+      if (failed(value))
+        return failure();
+      store.current =
+          write(toVector(*value, place.width), store.current, place);
+    }
+  }
+  return success();
+}
