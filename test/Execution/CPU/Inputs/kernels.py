@@ -1,0 +1,341 @@
+"""Writes kernels of every kind for many shapes, and the table that runs them.
+
+usage: kernels.py KINDS LANES OUT.mlir OUT.inc
+KINDS is a comma-separated list of functions below; LANES 4, 8 or 16 chooses the
+register tile of products, as block-select-config does.
+"""
+
+import sys
+
+SHAPES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 97]
+ID = "affine_map<(i, j) -> (i, j)>"
+TRANSPOSED = "affine_map<(i, j) -> (j, i)>"
+ROW = "affine_map<(i, j) -> (i)>"
+COLUMN = "affine_map<(i, j) -> (j)>"
+NONE = "affine_map<(i, j) -> ()>"
+PP = 'iterator_types = ["parallel", "parallel"]'
+PR = 'iterator_types = ["parallel", "reduction"]'
+
+
+def tensor(name, type, memory, writable=False):
+    shape = type.replace("memref", "tensor")
+    flag = " writable" if writable else ""
+    return (f"  %{name} = bufferization.to_tensor %{memory} restrict{flag} "
+            f": {type} to {shape}\n")
+
+
+def store(value, type, memory):
+    shape = type.replace("memref", "tensor")
+    return (f"  bufferization.materialize_in_destination %{value} in restrict "
+            f"writable %{memory} : ({shape}, {type}) -> ()\n")
+
+
+def kernel(name, args, config, body):
+    args = ", ".join(f"%{n}: {t}" for n, t in args)
+    return (f"func.func @{name}({args}) attributes {{block.kernel, "
+            f"block.config = #block.config<{config}>}} {{\n{body}  return\n}}\n")
+
+
+def rownorm(m, n, rows=1):
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    body = tensor("g", mt, "G") + tensor("b", mt, "B") + tensor("w", mt, "W")
+    body += f"""
+  %beta = arith.constant 0.95 : f32
+  %rest = arith.constant 0.05 : f32
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f64
+  %eps = arith.constant 1.0e-8 : f64
+  %lrwd = arith.mulf %lr, %wd : f32
+  %decay = arith.subf %one, %lrwd : f32
+  %minus = arith.negf %lr : f32
+  %b1 = linalg.generic {{indexing_maps = [{ID}, {ID}], {PP}}}
+      ins(%g : {t}) outs(%b : {t}) {{
+    ^bb0(%x: f32, %y: f32):
+      %s = arith.mulf %rest, %x : f32
+      %z = math.fma %beta, %y, %s : f32
+      linalg.yield %z : f32
+  }} -> {t}
+  %e = tensor.empty() : tensor<{m}xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<{m}xf64>) -> tensor<{m}xf64>
+  %sq = linalg.generic {{indexing_maps = [{ID}, {ROW}], {PR}}}
+      ins(%b1 : {t}) outs(%f : tensor<{m}xf64>) {{
+    ^bb0(%x: f32, %acc: f64):
+      %x64 = arith.extf %x : f32 to f64
+      %z = math.fma %x64, %x64, %acc : f64
+      linalg.yield %z : f64
+  }} -> tensor<{m}xf64>
+  %es = tensor.empty() : {t}
+  %s0 = linalg.generic {{indexing_maps = [{ID}, {ROW}, {ID}], {PP}}}
+      ins(%b1, %sq : {t}, tensor<{m}xf64>) outs(%es : {t}) {{
+    ^bb0(%x: f32, %q: f64, %o: f32):
+      %r = math.sqrt %q : f64
+      %re = arith.addf %r, %eps : f64
+      %r32 = arith.truncf %re : f64 to f32
+      %d = arith.divf %x, %r32 : f32
+      %z = arith.mulf %minus, %d : f32
+      linalg.yield %z : f32
+  }} -> {t}
+  %w1 = linalg.generic {{indexing_maps = [{ID}, {ID}], {PP}}}
+      ins(%s0 : {t}) outs(%w : {t}) {{
+    ^bb0(%x: f32, %y: f32):
+      %z = math.fma %y, %decay, %x : f32
+      linalg.yield %z : f32
+  }} -> {t}
+"""
+    body += store("b1", mt, "B") + store("w1", mt, "W") + store("s0", mt, "S")
+    return kernel(f"rownorm{rows}_{m}_{n}",
+                  [("G", mt), ("B", mt), ("W", mt), ("S", mt), ("lr", "f32"), ("wd", "f32")],
+                  f"rows = {rows}, chunk = 16", body)
+
+
+def rownorm4(m, n):
+    return rownorm(m, n, 4)
+
+
+def momentum(m, n):
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    body = tensor("g", mt, "G") + tensor("b", mt, "B")
+    body += f"""
+  %beta = arith.constant 0.95 : f32
+  %zero = arith.constant 0.0 : f64
+  %eb = tensor.empty() : {t}
+  %b1, %n = linalg.generic {{indexing_maps = [{ID}, {ID}, {ID}, {ID}], {PP}}}
+      ins(%b, %g : {t}, {t}) outs(%eb, %eb : {t}, {t}) {{
+    ^bb0(%y: f32, %x: f32, %o0: f32, %o1: f32):
+      %z = math.fma %beta, %y, %x : f32
+      %v = math.fma %beta, %z, %x : f32
+      linalg.yield %z, %v : f32, f32
+  }} -> ({t}, {t})
+  %e = tensor.empty() : tensor<{m}xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<{m}xf64>) -> tensor<{m}xf64>
+  %sq = linalg.generic {{indexing_maps = [{ID}, {ROW}], {PR}}}
+      ins(%n : {t}) outs(%f : tensor<{m}xf64>) {{
+    ^bb0(%x: f32, %acc: f64):
+      %x64 = arith.extf %x : f32 to f64
+      %x2 = arith.mulf %x64, %x64 : f64
+      %z = arith.addf %acc, %x2 : f64
+      linalg.yield %z : f64
+  }} -> tensor<{m}xf64>
+"""
+    body += store("b1", mt, "B") + store("n", mt, "N") + store("sq", f"memref<{m}xf64>", "Q")
+    return kernel(f"momentum_{m}_{n}", [("G", mt), ("B", mt), ("N", mt), ("Q", f"memref<{m}xf64>")],
+                  "rows = 3", body)
+
+
+def norm(m, n):
+    """Frobenius norm from the squares of m rows: 1/(sqrt(sum) + eps)."""
+    body = tensor("q", f"memref<{m}xf64>", "Q") + f"""
+  %zero = arith.constant 0.0 : f64
+  %eps = arith.constant 1.0e-5 : f64
+  %one = arith.constant 1.0 : f64
+  %e = tensor.empty() : tensor<f64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<f64>) -> tensor<f64>
+  %sum = linalg.reduce ins(%q : tensor<{m}xf64>) outs(%f : tensor<f64>) dimensions = [0]
+    (%x: f64, %acc: f64) {{
+      %z = arith.addf %acc, %x : f64
+      linalg.yield %z : f64
+    }}
+  %e32 = tensor.empty() : tensor<f32>
+  %inv = linalg.generic {{indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}}
+      ins(%sum : tensor<f64>) outs(%e32 : tensor<f32>) {{
+    ^bb0(%x: f64, %o: f32):
+      %r = math.sqrt %x : f64
+      %re = arith.addf %r, %eps : f64
+      %i = arith.divf %one, %re : f64
+      %z = arith.truncf %i : f64 to f32
+      linalg.yield %z : f32
+  }} -> tensor<f32>
+""" + store("inv", "memref<f32>", "I")
+    return kernel(f"norm_{m}_{n}", [("Q", f"memref<{m}xf64>"), ("I", "memref<f32>")], "rows = 1", body)
+
+
+def up(x):
+    return (x + 31) // 32 * 32
+
+
+def pack(m, n):
+    """X = N * inv, tall (transposed if N is wide), zero-padded."""
+    big, small = max(m, n), min(m, n)
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    x = f"tensor<{big}x{small}xf32>"
+    p, mp = f"tensor<{up(big)}x{up(small)}xf32>", f"memref<{up(big)}x{up(small)}xf32>"
+    body = tensor("n", mt, "N") + tensor("i", "memref<f32>", "I") + f"""
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {x}
+  %s = linalg.generic {{indexing_maps = [{TRANSPOSED if m < n else ID}, {NONE}, {ID}], {PP}}}
+      ins(%n, %i : {t}, tensor<f32>) outs(%e : {x}) {{
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %z = arith.mulf %a, %b : f32
+      linalg.yield %z : f32
+  }} -> {x}
+  %ep = tensor.empty() : {p}
+  %f = linalg.fill ins(%zero : f32) outs(%ep : {p}) -> {p}
+  %x = tensor.insert_slice %s into %f[0, 0] [{big}, {small}] [1, 1] : {x} into {p}
+""" + store("x", mp, "X")
+    return kernel(f"pack_{m}_{n}", [("N", mt), ("I", "memref<f32>"), ("X", mp)], "rows = 2", body)
+
+
+def unpack(m, n):
+    """W = fma(W, decay, -r X), X padded and transposed back if W is wide; S too."""
+    big, small = max(m, n), min(m, n)
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    x = f"tensor<{big}x{small}xf32>"
+    p, mp = f"tensor<{up(big)}x{up(small)}xf32>", f"memref<{up(big)}x{up(small)}xf32>"
+    body = tensor("w", mt, "W") + tensor("xp", mp, "X") + f"""
+  %one = arith.constant 1.0 : f32
+  %lrwd = arith.mulf %lr, %wd : f32
+  %decay = arith.subf %one, %lrwd : f32
+  %minus = arith.negf %lr : f32
+  %x = tensor.extract_slice %xp[0, 0] [{big}, {small}] [1, 1] : {p} to {x}
+  %e = tensor.empty() : {t}
+  %s0 = linalg.generic {{indexing_maps = [{TRANSPOSED if m < n else ID}, {ID}], {PP}}}
+      ins(%x : {x}) outs(%e : {t}) {{
+    ^bb0(%a: f32, %o: f32):
+      %z = arith.mulf %minus, %a : f32
+      linalg.yield %z : f32
+  }} -> {t}
+  %w1 = linalg.generic {{indexing_maps = [{ID}, {ID}], {PP}}}
+      ins(%s0 : {t}) outs(%w : {t}) {{
+    ^bb0(%a: f32, %y: f32):
+      %z = math.fma %y, %decay, %a : f32
+      linalg.yield %z : f32
+  }} -> {t}
+""" + store("w1", mt, "W") + store("s0", mt, "S")
+    return kernel(f"unpack_{m}_{n}", [("X", mp), ("W", mt), ("S", mt), ("lr", "f32"), ("wd", "f32")],
+                  "rows = 3", body)
+
+
+MICRO = {16: (8, 32), 8: (4, 16), 4: (4, 8)}
+
+
+def product_config():
+    i, j = MICRO[LANES]
+    return f"tile = [{4 * i}, {2 * j}], micro = [{i}, {j}], lanes = {LANES}"
+
+
+def matmul(name, m, n, transposed):
+    """P = A B or A^T B with depth k, then Z = 2 C + 3 P, C and P of one shape."""
+    k = DEPTHS[(m * 31 + n) % len(DEPTHS)]
+    a = f"{k}x{m}" if transposed else f"{m}x{k}"
+    ta, ma = f"tensor<{a}xf32>", f"memref<{a}xf32>"
+    tb, mb = f"tensor<{k}x{n}xf32>", f"memref<{k}x{n}xf32>"
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    maps = ""
+    if transposed:
+        maps = ("indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, "
+                "affine_map<(i, j, k) -> (i, j)>] ")
+    body = tensor("a", ma, "A") + tensor("b", mb, "B") + tensor("c", mt, "C") + f"""
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2.0 : f32
+  %three = arith.constant 3.0 : f32
+  %e = tensor.empty() : {t}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {t}) -> {t}
+  %p = linalg.matmul {maps}ins(%a, %b : {ta}, {tb}) outs(%f : {t}) -> {t}
+  %z = linalg.generic {{indexing_maps = [{ID}, {ID}], {PP}}}
+      ins(%p : {t}) outs(%c : {t}) {{
+    ^bb0(%x: f32, %y: f32):
+      %x3 = arith.mulf %three, %x : f32
+      %z0 = math.fma %two, %y, %x3 : f32
+      linalg.yield %z0 : f32
+  }} -> {t}
+""" + store("z", mt, "C") + (store("p", mt, "P") if not transposed else "")
+    args = [("A", ma), ("B", mb), ("C", mt)] + ([("P", mt)] if not transposed else [])
+    return kernel(f"{name}_{m}_{n}", args, product_config(), body)
+
+
+DEPTHS = [1, 4, 7, 32, 33, 64]
+
+
+def matmul_nn(m, n):
+    return matmul("matmul_nn", m, n, False)
+
+
+def matmul_tn(m, n):
+    return matmul("matmul_tn", m, n, True)
+
+
+def groups(m):
+    return next(r for r in (8, 4, 3, 2, 1) if m % r == 0)
+
+
+def partial_sums(m, n):
+    """Sums of groups of rows, in f64."""
+    r = groups(m)
+    b = m // r
+    body = f"""
+  %G3 = memref.expand_shape %G [[0, 1], [2]] output_shape [{b}, {r}, {n}] : memref<{m}x{n}xf32> into memref<{b}x{r}x{n}xf32>
+""" + tensor("g", f"memref<{b}x{r}x{n}xf32>", "G3") + f"""
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<{b}x{n}xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<{b}x{n}xf64>) -> tensor<{b}x{n}xf64>
+  %s = linalg.generic {{indexing_maps = [affine_map<(i, r, j) -> (i, r, j)>, affine_map<(i, r, j) -> (i, j)>],
+      iterator_types = ["parallel", "reduction", "parallel"]}}
+      ins(%g : tensor<{b}x{r}x{n}xf32>) outs(%f : tensor<{b}x{n}xf64>) {{
+    ^bb0(%x: f32, %acc: f64):
+      %x64 = arith.extf %x : f32 to f64
+      %z = arith.addf %acc, %x64 : f64
+      linalg.yield %z : f64
+  }} -> tensor<{b}x{n}xf64>
+""" + store("s", f"memref<{b}x{n}xf64>", "P")
+    return kernel(f"partial_sums_{m}_{n}", [("G", f"memref<{m}x{n}xf32>"), ("P", f"memref<{b}x{n}xf64>")],
+                  "rows = 1", body)
+
+
+def mean(m, n):
+    """The mean row from m rows of f64."""
+    body = tensor("p", f"memref<{m}x{n}xf64>", "P") + f"""
+  %zero = arith.constant 0.0 : f64
+  %count = arith.constant {float(m)} : f64
+  %e = tensor.empty() : tensor<{n}xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<{n}xf64>) -> tensor<{n}xf64>
+  %s = linalg.generic {{indexing_maps = [{ID}, {COLUMN}], iterator_types = ["reduction", "parallel"]}}
+      ins(%p : tensor<{m}x{n}xf64>) outs(%f : tensor<{n}xf64>) {{
+    ^bb0(%x: f64, %acc: f64):
+      %z = arith.addf %acc, %x : f64
+      linalg.yield %z : f64
+  }} -> tensor<{n}xf64>
+  %e32 = tensor.empty() : tensor<{n}xf32>
+  %m = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%s : tensor<{n}xf64>) outs(%e32 : tensor<{n}xf32>) {{
+    ^bb0(%x: f64, %o: f32):
+      %q = arith.divf %x, %count : f64
+      %z = arith.truncf %q : f64 to f32
+      linalg.yield %z : f32
+  }} -> tensor<{n}xf32>
+""" + store("m", f"memref<{n}xf32>", "M")
+    return kernel(f"mean_{m}_{n}", [("P", f"memref<{m}x{n}xf64>"), ("M", f"memref<{n}xf32>")], "rows = 1", body)
+
+
+def subtract(m, n):
+    """X minus a row, in place."""
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    body = tensor("x", mt, "X") + tensor("r", f"memref<{n}xf32>", "R") + f"""
+  %z = linalg.generic {{indexing_maps = [{COLUMN}, {ID}], {PP}}}
+      ins(%r : tensor<{n}xf32>) outs(%x : {t}) {{
+    ^bb0(%a: f32, %y: f32):
+      %d = arith.subf %y, %a : f32
+      linalg.yield %d : f32
+  }} -> {t}
+""" + store("z", mt, "X")
+    return kernel(f"subtract_{m}_{n}", [("X", mt), ("R", f"memref<{n}xf32>")], "rows = 2", body)
+
+
+def main():
+    global LANES
+    kinds, LANES, module, table = sys.argv[1].split(","), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+    shapes = [(m, n) for m in SHAPES for n in SHAPES
+              if m == n or (m * 7 + n) % 3 == 0 or n in (1, 17)] + [(64, 40), (70, 130)]
+    with open(module, "w") as f, open(table, "w") as c:
+        rows = []
+        for kind in kinds:
+            for m, n in shapes:
+                text = globals()[kind](m, n)
+                name = text.split("@")[1].split("(")[0]
+                f.write(text)
+                c.write(f"void {name}(void **, int64_t, int64_t);\n")
+                k = DEPTHS[(m * 31 + n) % len(DEPTHS)]
+                rows.append(f'{{"{name}", check_{kind}, {name}, {m}, {n}, {k}}},\n')
+        c.write("static const struct Case cases[] = {\n" + "".join(rows) + "};\n")
+
+
+main()
