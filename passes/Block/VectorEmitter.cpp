@@ -302,7 +302,7 @@ LogicalResult VectorEmitter::emitChunk(ArrayRef<RowReduction *> sums,
                                        ArrayRef<TileStore *> stores,
                                        const Place &column) {
   scopes.emplace_back();
-  auto leave = llvm::make_scope_exit([&] { scopes.pop_back(); });
+  llvm::scope_exit leave([&] { scopes.pop_back(); });
   for (RowReduction *sum : sums)
     if (failed(accumulate(*sum, column)))
       return failure();

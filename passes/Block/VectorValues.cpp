@@ -424,7 +424,7 @@ LogicalResult VectorEmitter::emitColumnSum(linalg::LinalgOp op,
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     scopes.emplace_back();
-    auto leave = llvm::make_scope_exit([&] { scopes.pop_back(); });
+    llvm::scope_exit leave([&] { scopes.pop_back(); });
     accumulators.assign(loop.getRegionIterArgs().begin(),
                         loop.getRegionIterArgs().end());
     for (int64_t step = 0; step < unroll; ++step) {
