@@ -10,6 +10,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td" // the documentation generator wants it
 
 def Block_Dialect : Dialect {
   let name = "block";

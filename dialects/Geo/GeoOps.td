@@ -23,11 +23,11 @@ include "mlir/Interfaces/TilingInterface.td"
 def Geo_Matrix : 2DTensorOf<[F32]>;
 def Geo_RowValues : 1DTensorOf<[F64]>;
 
-def Geo_Aggregated
-    : DeclareOpInterfaceMethods<AggregatedOpInterface, ["decomposeOperation"]>;
-
 class Geo_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Geo_Dialect, mnemonic, [Pure, Geo_Aggregated] # traits> {
+    : Op<Geo_Dialect, mnemonic, [
+        Pure,
+        DeclareOpInterfaceMethods<AggregatedOpInterface, ["decomposeOperation"]>
+      ] # traits> {
   let hasVerifier = 1;
 }
 
