@@ -101,7 +101,7 @@ func.func @rownorm(%w: tensor<64x40xf32> {optim.role = "weight"}, %g: tensor<64x
 // CHECK:         call @start_k3(%[[N]], %[[INV]], %[[X]])
 // CHECK:         call @start_k4(%[[X]], %[[A:[a-z0-9_]+]])
 // CHECK:         call @start_k5(%[[A]], %[[Z:[a-z0-9_]+]])
-// CHECK:         call @start_k6(%[[Z]], %{{.*}})
+// CHECK:         call @start_k6(%{{.*}}, %[[Z]])
 #id = affine_map<(i, j) -> (i, j)>
 #none = affine_map<(i, j) -> ()>
 #scalar = affine_map<() -> ()>
