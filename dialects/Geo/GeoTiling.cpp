@@ -116,5 +116,9 @@ FailureOr<TilingResult> geo::detail::generateResultTileValue(
   if (failed(getDomainTileFromResultTile(op, offsets, sizes, domainOffsets,
                                          domainSizes)))
     return failure();
-  return tile(b, op, domainOffsets, domainSizes);
+  FailureOr<TilingResult> tiled = tile(b, op, domainOffsets, domainSizes);
+  // Tiles of the other results come along, but were not asked for.
+  if (succeeded(tiled))
+    tiled->tiledValues = {tiled->tiledValues[resultNumber]};
+  return tiled;
 }

@@ -87,7 +87,13 @@ static LogicalResult verifyInside(Operation *op) {
 
 /// What all blocks read alike may be read before them.
 static bool mayWrite(Operation *op) {
-  return !isMemoryEffectFree(op) && !hasSingleEffect<MemoryEffects::Read>(op);
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  return !effects ||
+         llvm::any_of(*effects,
+                      [](const MemoryEffects::EffectInstance &effect) {
+                        return !isa<MemoryEffects::Read>(effect.getEffect());
+                      });
 }
 
 static LogicalResult verifyGrid(func::FuncOp kernel) {
