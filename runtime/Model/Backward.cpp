@@ -117,8 +117,9 @@ void Model::State::embeddingBackward(const int32_t *tokens, int64_t count,
   const int64_t d = config.dim;
   std::vector<int64_t> order(count), starts;
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return tokens[a] < tokens[b]; });
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return tokens[a] != tokens[b] ? tokens[a] < tokens[b] : a < b;
+  });
   for (int64_t i = 0; i < count; ++i)
     if (i == 0 || tokens[order[i]] != tokens[order[i - 1]])
       starts.push_back(i);
