@@ -229,8 +229,11 @@ Error Compilation::runStage(StringRef name, std::optional<Stage> stage,
                             llvm::function_ref<void(OpPassManager &)> build) {
   PassManager manager(&context);
   build(manager);
-  if (failed(manager.run(*module)))
+  if (failed(manager.run(*module))) {
+    // What a broken stage leaves behind helps whoever looks for the reason.
+    llvm::consumeError(dumpModule((name + ".failed.mlir").str()));
     return reported(name);
+  }
   if (Error error = dumpModule((name + ".mlir").str()))
     return error;
   if (stage && options.emit == stage)

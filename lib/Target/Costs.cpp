@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -95,13 +96,22 @@ static double flopsOf(Operation *op) {
   return 0;
 }
 
-/// Iterations of a loop whose bounds are constants; 1 where they are not, which
-/// are the remainders of a tile.
+/// The value, or the largest that it can have: the last block of a grid counts
+/// as a whole one.
+static std::optional<int64_t> largest(OpFoldResult value) {
+  if (auto constant = getConstantIntValue(value))
+    return constant;
+  auto bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, value, nullptr, /*closedUB=*/true);
+  return succeeded(bound) ? std::optional(*bound) : std::nullopt;
+}
+
+/// Iterations of a loop; 1 where they are not known.
 static double tripsOf(Operation *op) {
   auto constant = [](OpFoldResult value) { return getConstantIntValue(value); };
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     auto low = constant(loop.getLowerBound()),
-         high = constant(loop.getUpperBound()), step = constant(loop.getStep());
+         high = largest(loop.getUpperBound()), step = constant(loop.getStep());
     if (low && high && step && *step > 0)
       return double(std::max<int64_t>(0, (*high - *low + *step - 1) / *step));
     return 1;
