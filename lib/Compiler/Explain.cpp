@@ -112,25 +112,44 @@ static void explainParameters(const Plan &plan, raw_ostream &out) {
   table.print(out);
 }
 
+/// How often each kernel of a function runs; in the order of the first time.
+static std::vector<std::pair<const Kernel *, int64_t>>
+countKernels(const StepFunction &function) {
+  std::vector<std::pair<const Kernel *, int64_t>> counts;
+  for (const Kernel &kernel : function.kernels) {
+    auto known = find_if(counts, [&](auto &entry) {
+      return entry.first->symbol == kernel.symbol;
+    });
+    if (known == counts.end())
+      counts.push_back({&kernel, 1});
+    else
+      ++known->second;
+  }
+  return counts;
+}
+
 static void explainKernels(const Plan &plan, raw_ostream &out) {
-  Table table(2);
-  table.add({"kernel", "config", "blocks", "bytes moved", "flops"});
+  Table table(3);
+  table.add({"function", "kernel", "config", "runs", "blocks", "bytes moved",
+             "flops"});
   std::vector<bool> done(plan.functions.size());
   for (const Batch &batch : plan.batches)
     for (int64_t index : {batch.squares, batch.plain}) {
       if (done[index])
         continue;
       done[index] = true;
-      for (const Kernel &kernel : plan.functions[index].kernels)
-        table.add({kernel.symbol, kernel.config, formatv("{0}", kernel.grid),
-                   quantity(kernel.bytes), quantity(kernel.flops)});
+      const StepFunction &function = plan.functions[index];
+      for (auto [kernel, runs] : countKernels(function))
+        table.add({function.symbol, kernel->symbol, kernel->config,
+                   formatv("{0}", runs), formatv("{0}", kernel->grid),
+                   quantity(kernel->bytes), quantity(kernel->flops)});
     }
   table.print(out);
 }
 
 void explain(const Plan &plan, raw_ostream &out) {
   explainParameters(plan, out);
-  out << "\nfor one matrix:\n";
+  out << "\none run, on one matrix:\n";
   explainKernels(plan, out);
   out << formatv("\n{0} parameters in {1} batches; workspace {2}B\n",
                  plan.parameters.size(), plan.batches.size(),
