@@ -193,7 +193,7 @@ static bool ownsRows(Value value) {
     }
     return false;
   }
-  return loops.size() >= 2 && loops.front() == utils::IteratorType::parallel;
+  return !loops.empty() && loops.front() == utils::IteratorType::parallel;
 }
 
 LogicalResult KernelTiling::chooseCuts() {
