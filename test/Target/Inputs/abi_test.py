@@ -6,6 +6,7 @@ and say in one line which argument is wrong.
 
 import ctypes as c
 import math
+import mmap
 import os
 import random
 import sys
@@ -303,3 +304,31 @@ pool = Pool(c.sizeof(Pool), 1, None, RUN(backwards))
 a.step(lr=rates, wd=rates, grad_scale=0.5, pool=c.pointer(pool))
 assert a.snapshot() == by_value, "a caller's pool gives other bits"
 print("ok: pools")
+
+# --- the caller's memory and floating-point mode ---------------------------------
+# A gradient in pages that cannot be written: a write would end this program.
+libc, libm = c.CDLL(None), c.CDLL("libm.so.6")
+pages = []
+for matrix in a.gradients:
+    size = -(-len(matrix.bytes()) // mmap.PAGESIZE) * mmap.PAGESIZE
+    page = mmap.mmap(-1, size)
+    page.write(matrix.bytes())
+    pages.append(page)
+    address = c.addressof(c.c_char.from_buffer(page))
+    matrix.tensor.data, matrix.tensor.byte_offset = address, 0
+    assert libc.mprotect(c.c_void_p(address), c.c_size_t(size), mmap.PROT_READ) == 0
+restore()
+a.step(lr=rates, wd=rates, grad_scale=0.5)
+assert a.snapshot() == by_value
+print("ok: gradients are not written")
+
+for mode in (0x400, 0x800, 0xC00):  # FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO
+    restore()
+    arguments = a.arguments(lr=rates, wd=rates, grad_scale=0.5)
+    libm.fesetround(mode)
+    code = a.call("step", arguments)
+    kept = libm.fegetround()
+    libm.fesetround(0)
+    assert code == OK and kept == mode
+    assert a.snapshot() == by_value, "the caller's rounding mode gives other bits"
+print("ok: the caller's rounding mode stays and does not matter")

@@ -57,4 +57,8 @@ refuses(folder, [*given, "--name", "9a"], "got '9a'")
 refuses(folder, [*given, "--name", "n" * 101], "to be a C identifier of at most 100")
 refuses(folder, [spec('optim.spec @s {\n optim.parameter "a" : tensor<2x2xf32>\n}'),
                  "--params", tiny], "names parameters of its own")
+
+# --- one rule of a spec ------------------------------------------------------------
+refuses(folder, [*given, "--only-rule", "sgd"],
+        "--only-rule: expected one of its rules (muon, adamw, rownorm), got 'sgd'")
 done(30)
