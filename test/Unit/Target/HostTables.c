@@ -1,0 +1,116 @@
+/*===-- HostTables.c - an optimizer by hand for the host code's test -*- C
+-*-=*\
+|*                                                                            *|
+|* Part of the Steep project, under the Apache License v2.0 with LLVM         *|
+|* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
+|*                                                                            *|
+|* Three 4x8 matrices with momentum, two in a wave, as steepc would write the *|
+|* tables; one block is one row. The update goes through the workspace.       *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#include "lib/Target/Host/Tables.h"
+
+enum { ROWS = 4, COLUMNS = 8 };
+
+static void sum_squares(void *const *slots, int64_t begin, int64_t end) {
+  const float *g = slots[0];
+  double *sums = slots[1];
+  int64_t row, i;
+  for (row = begin; row < end; ++row) {
+    sums[row] = 0;
+    for (i = row * COLUMNS; i < (row + 1) * COLUMNS; ++i)
+      sums[row] += (double)g[i] * g[i];
+  }
+}
+
+/* m = 0.5 m + clip g; s = -lr m, into the slot. */
+static void average(void *const *slots, int64_t begin, int64_t end) {
+  const float *g = slots[0], *clip = slots[3], *lr = slots[4];
+  float *m = slots[1], *s = slots[2];
+  int64_t i;
+  for (i = begin * COLUMNS; i < end * COLUMNS; ++i) {
+    m[i] = 0.5f * m[i] + *clip * g[i];
+    s[i] = -*lr * m[i];
+  }
+}
+
+/* w = w (1 - wd) + s + constant * step */
+static void apply(void *const *slots, int64_t begin, int64_t end) {
+  const float *s = slots[1], *wd = slots[2], *constant = slots[4];
+  const int64_t *step = slots[3];
+  float *w = slots[0];
+  int64_t i;
+  for (i = begin * COLUMNS; i < end * COLUMNS; ++i)
+    w[i] = w[i] * (1 - *wd) + s[i] + *constant * (float)*step;
+}
+
+static const steep_slot_entry squares_slots[] = {{STEEP_SLOT_GRADIENT, 0},
+                                                 {STEEP_SLOT_SQUARES, 0}};
+static const steep_slot_entry average_slots[] = {{STEEP_SLOT_GRADIENT, 0},
+                                                 {STEEP_SLOT_STATE, 0},
+                                                 {STEEP_SLOT_WORKSPACE, 64},
+                                                 {STEEP_SLOT_CLIP, 0},
+                                                 {STEEP_SLOT_LR, 0}};
+static const steep_slot_entry average_update_slots[] = {
+    {STEEP_SLOT_GRADIENT, 0}, {STEEP_SLOT_STATE, 0}, {STEEP_SLOT_UPDATE, 0},
+    {STEEP_SLOT_CLIP, 0},     {STEEP_SLOT_LR, 0},
+};
+/* 0x3f000000 is 0.5f. */
+static const steep_slot_entry apply_slots[] = {
+    {STEEP_SLOT_WEIGHT, 0},
+    {STEEP_SLOT_WORKSPACE, 64},
+    {STEEP_SLOT_WD, 0},
+    {STEEP_SLOT_STEP, 0},
+    {STEEP_SLOT_CONSTANT, 0x3f000000}};
+static const steep_slot_entry apply_update_slots[] = {
+    {STEEP_SLOT_WEIGHT, 0},
+    {STEEP_SLOT_UPDATE, 0},
+    {STEEP_SLOT_WD, 0},
+    {STEEP_SLOT_STEP, 0},
+    {STEEP_SLOT_CONSTANT, 0x3f000000},
+};
+
+static const steep_kernel_entry squares_kernels[] = {
+    {sum_squares, ROWS, 2, squares_slots}};
+static const steep_kernel_entry plain_kernels[] = {
+    {average, ROWS, 5, average_slots}, {apply, ROWS, 5, apply_slots}};
+static const steep_kernel_entry update_kernels[] = {
+    {average, ROWS, 5, average_update_slots},
+    {apply, ROWS, 5, apply_update_slots}};
+
+static const steep_function_entry squares = {1, squares_kernels, 0, ROWS};
+static const steep_function_entry plain = {2, plain_kernels, 192, 0};
+static const steep_function_entry with_update = {2, update_kernels, 0, 0};
+
+static const int64_t members[] = {0, 1, 2}, shape[] = {ROWS, COLUMNS};
+static const steep_batch_entry batches[] = {
+    {&plain, &with_update, &squares, 3, members, 2, 2}};
+static const char *const state_names[] = {"momentum_buffer"};
+static const char *const group_names[] = {"first", "rest"};
+static const steep_parameter_entry parameters[] = {
+    {"a", "first", "rule", 0, shape, 0, 1, state_names},
+    {"line\n\"b\"", "rest", "rule", 1, shape, 1, 1, state_names},
+    {"c", "rest", "rule", 1, shape, 2, 1, state_names}};
+static const steep_state_entry states[] = {{"momentum_buffer", ROWS, COLUMNS},
+                                           {"momentum_buffer", ROWS, COLUMNS},
+                                           {"momentum_buffer", ROWS, COLUMNS}};
+
+const steep_tables steep_host_tables = {
+    .name = "byhand",
+    .build_info = "{}",
+    .parameter_count = 3,
+    .parameters = parameters,
+    .state_count = 3,
+    .states = states,
+    .group_count = 2,
+    .group_names = group_names,
+    .batch_count = 1,
+    .batches = batches,
+    .feature_count = 0,
+    .features = 0,
+    .clip_norm = 0,
+    .nonfinite_error = 0,
+    .sums_bytes = 64,
+    .workspace_bytes = 448, /* 64 and two matrices, or 13 ranges of 32 */
+    .workspace_offset = 64,
+};
