@@ -46,6 +46,7 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
   app.add_option("--measure", measure,
                  "print measurements of s as JSON instead: diameter, "
                  "separation, rho, hilbert (wants h), with commas between")
+      ->allow_extra_args(false)
       ->delimiter(',')
       ->check(CLI::IsMember(measurementNames()));
 }
