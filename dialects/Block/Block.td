@@ -63,8 +63,9 @@ def Block_ConfigAttr : AttrDef<Block_Dialect, "Config"> {
     * `lanes`: 32-bit floats of a native vector that the kernel is cut for.
     * `warps`, `stages`, `maxnreg`: warps of a block, stages of the copy
       pipeline, registers of a thread (GPUs).
-    * `dot`: how products of floats are formed: `ieee` (one fused multiply-add
-      in binary32), `tf32x3` (three TF32 products), `bf16` (operands rounded).
+    * `dot`: how precise products of floats have to be: `ieee` (one fused
+      multiply-add in binary32), `tf32x3` (three TF32 products), `bf16` (operands
+      rounded). It is the user's bound; a target may do better.
 
     Example:
     ```mlir

@@ -7,13 +7,9 @@
 #include "lib/Compiler/Pipelines.h"
 
 #include "passes/Block/Passes.h"
-#include "passes/Optim/Passes.h"
-#if STEEP_HAVE_SteepGeoPasses
-#include "passes/Geo/Passes.h"
-#endif
-#if STEEP_HAVE_SteepCPUPasses
 #include "passes/CPU/Passes.h"
-#endif
+#include "passes/Geo/Passes.h"
+#include "passes/Optim/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassOptions.h"
@@ -33,7 +29,6 @@ void steepc::buildBindPipeline(OpPassManager &pm) {
 
 void steepc::buildGeometryPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
-#if STEEP_HAVE_SteepGeoPasses
   // Laws before expansions: what facts make redundant must be seen while it is
   // still one op.
   pm.addNestedPass<func::FuncOp>(geo::createInferCentering());
@@ -41,7 +36,6 @@ void steepc::buildGeometryPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(
       geo::createExpandSpectral(geo::ExpandSpectralOptions{options.padTo}));
   pm.addNestedPass<func::FuncOp>(geo::createExpandCentering());
-#endif
   // An increment that two results share is computed once; dead values would
   // become kernels.
   pm.addPass(createCanonicalizerPass());
@@ -65,10 +59,8 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
 }
 
 void steepc::buildCPUPipeline(OpPassManager &pm, const PipelineOptions &) {
-#if STEEP_HAVE_SteepCPUPasses
   pm.addPass(block::createBlockToCPU());
   block::buildLowerToLLVM(pm);
-#endif
 }
 
 //===----------------------------------------------------------------------===//

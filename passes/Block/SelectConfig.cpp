@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "dialects/Geo/Geo.h"
 #include "passes/Block/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -95,6 +96,15 @@ selectMicro(ArrayRef<int64_t> shape, int64_t lanes, int64_t registers) {
   return best;
 }
 
+/// The precision that the user allowed for a product.
+static Dot getDot(Operation *product) {
+  auto dot = product->getAttrOfType<geo::DotAttr>("geo.dot");
+  if (!dot)
+    return Dot::ieee;
+  // The same words in both dialects; `block` does not know `geo`.
+  return *symbolizeDot(geo::stringifyDot(dot.getValue()));
+}
+
 ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
   auto type = cast<RankedTensorType>(product->getResult(0).getType());
   auto [m, n] = selectMicro(type.getShape(), lanes, registers);
@@ -103,7 +113,7 @@ ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
   int64_t tile[] = {std::max(m, 64 / m * m), std::max(n, 64 / n * n)};
   return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile, {m, n},
                          lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
-                         Dot::ieee);
+                         getDot(product));
 }
 
 ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {

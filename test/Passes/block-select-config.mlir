@@ -37,6 +37,15 @@ func.func @product(%m: memref<512x512xf32>) attributes {block.kernel} {
   return
 }
 
+// The precision that the geometry allows is copied.
+// CHECK-LABEL: func.func @bf16
+// CHECK-SAME: dot = bf16>
+func.func @bf16(%m: memref<32x32xf32>) attributes {block.kernel} {
+  %a = tensor.empty() : tensor<32x32xf32>
+  %0 = linalg.matmul {geo.dot = #geo<dot bf16>} ins(%a, %a : tensor<32x32xf32>, tensor<32x32xf32>) outs(%a : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return
+}
+
 // What was decided before stays.
 // CHECK-LABEL: func.func @decided
 // CHECK-SAME: block.config = #block.config<rows = 7>
