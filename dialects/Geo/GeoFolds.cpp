@@ -100,8 +100,6 @@ static std::optional<PositiveMultiple> getPositiveMultiple(Value value) {
 /// `||c X|| + eps`: eps / c. Nothing if c is unknown, or eps leaves f32.
 static std::optional<APFloat> getEpsWithout(PositiveMultiple multiple,
                                             APFloat eps) {
-  if (eps.isZero())
-    return eps;
   if (!multiple.factor)
     return std::nullopt;
   double divided = eps.convertToDouble() / *multiple.factor;
@@ -110,15 +108,17 @@ static std::optional<APFloat> getEpsWithout(PositiveMultiple multiple,
   return APFloat(divided);
 }
 
-/// map_eps(c X) -> map_(eps/c)(X) for c > 0: at eps = 0 the factor vanishes.
+/// map_eps(c X) -> map_(eps/c)(X) for c > 0, and map(c X) -> map(X) where the
+/// map is homogeneous of degree 0.
 static LogicalResult dropPositiveFactor(Operation *op, OpOperand &input,
-                                        APFloat eps,
+                                        bool homogeneous, APFloat eps,
                                         function_ref<void(APFloat)> setEps,
                                         PatternRewriter &rewriter) {
   std::optional<PositiveMultiple> multiple = getPositiveMultiple(input.get());
   if (!multiple)
     return rewriter.notifyMatchFailure(op, "no positive factor before it");
-  std::optional<APFloat> newEps = getEpsWithout(*multiple, eps);
+  std::optional<APFloat> newEps =
+      homogeneous ? eps : getEpsWithout(*multiple, eps);
   if (!newEps)
     return rewriter.notifyMatchFailure(op, "eps cannot take the factor");
   rewriter.modifyOpInPlace(op, [&] {
@@ -136,7 +136,7 @@ struct DropFactorBeforeGeometry
   LogicalResult matchAndRewrite(GeometryOpInterface op,
                                 PatternRewriter &rewriter) const override {
     return dropPositiveFactor(
-        op, op.getGradientMutable(), op.getEps(),
+        op, op.getGradientMutable(), op.isHomogeneous(), op.getEps(),
         [&](APFloat eps) { op.setEps(eps); }, rewriter);
   }
 };
@@ -146,7 +146,7 @@ struct DropFactorBeforeNormalizeRows : OpRewritePattern<NormalizeRowsOp> {
   LogicalResult matchAndRewrite(NormalizeRowsOp op,
                                 PatternRewriter &rewriter) const override {
     return dropPositiveFactor(
-        op, op.getInputMutable(), op.getEps(),
+        op, op.getInputMutable(), op.getEps().isZero(), op.getEps(),
         [&](APFloat eps) { op.setEps(eps); }, rewriter);
   }
 };

@@ -22,8 +22,6 @@ def Geo_GeometryOpInterface : OpInterface<"GeometryOpInterface"> {
       "::mlir::Value", "getGradient">,
     InterfaceMethod<"The same, to replace it.",
       "::mlir::OpOperand &", "getGradientMutable">,
-    InterfaceMethod<"The radius of the ball.",
-      "::mlir::Value", "getRadius">,
     InterfaceMethod<"What is added to the norm that is divided by.",
       "::llvm::APFloat", "getEps">,
     InterfaceMethod<"Sets what is added to the norm that is divided by.",

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
 
 namespace mlir::geo {
 #define GEN_PASS_DEF_INFERCENTERING
@@ -28,6 +29,28 @@ template <typename OpTy> static SmallVector<OpTy> collect(Operation *root) {
   return ops;
 }
 
+static remark::RemarkOpts getRemark(StringRef name, func::FuncOp function) {
+  return remark::RemarkOpts::name(name)
+      .category("geo-infer-centering")
+      .function(function.getName());
+}
+
+/// What the oracles of the function promise, before they are taken apart.
+static void remarkOnGeometries(func::FuncOp function) {
+  function.walk([&](GeometryOpInterface op) {
+    remark::analysis(op->getLoc(), getRemark("Geometry", function))
+        << remark::add("{0} decreases <G, S> by up to radius * {1}",
+                       op->getName().getStringRef(), op.getDualNorm());
+  });
+}
+
+static void leaveOut(CenterOp op, StringRef why, func::FuncOp function,
+                     IRRewriter &rewriter) {
+  remark::passed(op.getLoc(), getRemark("ProjectionLeftOut", function))
+      << remark::reason("{0}", why);
+  rewriter.replaceOp(op, op.getInput());
+}
+
 namespace {
 struct InferCentering : mlir::geo::impl::InferCenteringBase<InferCentering> {
   using Base::Base;
@@ -36,6 +59,7 @@ struct InferCentering : mlir::geo::impl::InferCenteringBase<InferCentering> {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
+    remarkOnGeometries(function);
     IRRewriter rewriter(&getContext());
     for (CommonBallOp op : collect<CommonBallOp>(function)) {
       rewriter.setInsertionPoint(op);
@@ -47,7 +71,7 @@ struct InferCentering : mlir::geo::impl::InferCenteringBase<InferCentering> {
     ColumnSums sums(function);
     for (CenterOp op : collect<CenterOp>(function))
       if (sums.areZero(op.getInput())) {
-        rewriter.replaceOp(op, op.getInput());
+        leaveOut(op, "columns of its operand sum to zero", function, rewriter);
         ++numCentered;
       }
 
@@ -55,9 +79,15 @@ struct InferCentering : mlir::geo::impl::InferCenteringBase<InferCentering> {
     // sums are not asked again, and the uses are looked at anew each time.
     for (CenterOp op : collect<CenterOp>(function))
       if (RowShifts(function).areUnseen(op.getResult())) {
-        rewriter.replaceOp(op, op.getInput());
+        leaveOut(op, "nobody sees a common row of its result", function,
+                 rewriter);
         ++numUnseen;
       }
+
+    for (CenterOp op : collect<CenterOp>(function))
+      remark::missed(op.getLoc(), getRemark("ProjectionKept", function))
+          << remark::reason("no fact says that columns of its operand sum to "
+                            "zero, or that a common row is not seen");
   }
 };
 } // namespace

@@ -35,7 +35,9 @@ def InferCentering : GeoPass<"geo-infer-centering"> {
        blind to common row shifts. The rule itself must not see more of the
        weight either.
 
-    Arguments and results are told apart by `optim.role`.
+    Arguments and results are told apart by `optim.role`. Remarks of the category
+    `geo-infer-centering` say of every geometry what it promises, and of every
+    projection why it is left out or kept.
 
     ```mlir
     func.func @head(%u: tensor<64x8xf32> {optim.role = "weight", geo.facts = [#geo.shift_invariant]},

@@ -1,4 +1,6 @@
 // RUN: %limit steep-opt %s --geo-infer-centering --split-input-file | FileCheck %s
+// RUN: %limit steep-opt %s --geo-infer-centering --split-input-file --remarks-filter=geo-infer-centering 2>&1 >/dev/null \
+// RUN:   | FileCheck %s --check-prefix=REMARK
 
 // The head of the paper: neither projection is needed.
 // CHECK-LABEL: func.func @untied_head
@@ -16,6 +18,9 @@ func.func @untied_head(
   %gc = geo.scale %g, %clip : tensor<64x8xf32>
   %b1 = geo.ema %b, %gc {beta = 0.95} : tensor<64x8xf32>
   %c = geo.correct_bias %b1, %t {beta = 0.95} : tensor<64x8xf32>
+  // REMARK: :[[#@LINE+3]]:{{[0-9]+}}: remark: [Analysis] Geometry | {{.*}} Function=untied_head | Remark="geo.common_ball decreases <G, S> by up to radius * sum_i ||(P G)_i||"
+  // REMARK: :[[#@LINE+2]]:{{[0-9]+}}: remark: [Passed] ProjectionLeftOut | {{.*}} Reason="columns of its operand sum to zero"
+  // REMARK: :[[#@LINE+1]]:{{[0-9]+}}: remark: [Passed] ProjectionLeftOut | {{.*}} Reason="nobody sees a common row of its result"
   %s = geo.common_ball %c radius(%lr) {eps = 1.0e-8} : tensor<64x8xf32>
   %u1 = geo.apply %u, %s decay(%lr, %wd) : tensor<64x8xf32>
   return %u1, %b1, %s : tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>
@@ -34,6 +39,7 @@ func.func @no_facts(
     %b: tensor<64x8xf32> {optim.role = "state"}, %lr: f32)
     -> (tensor<64x8xf32> {optim.role = "weight"}, tensor<64x8xf32> {optim.role = "state"}) {
   %b1 = geo.ema %b, %g {beta = 0.95} : tensor<64x8xf32>
+  // REMARK: :[[#@LINE+1]]:{{[0-9]+}}: remark: [Missed] ProjectionKept | {{.*}} Function=no_facts | Reason="no fact says that columns of its operand sum to zero, or that a common row is not seen"
   %s = geo.common_ball %b1 radius(%lr) : tensor<64x8xf32>
   %u1 = geo.apply %u, %s : tensor<64x8xf32>
   return %u1, %b1 : tensor<64x8xf32>, tensor<64x8xf32>
