@@ -55,7 +55,8 @@ static void writeParameters(raw_ostream &out, const Plan &plan) {
 std::string writeHeader(const Plan &plan) {
   std::string text;
   raw_string_ostream out(text);
-  std::string guard = "STEEP_" + StringRef(plan.name).upper() + "_H";
+  // Unlike the guard of steep.h for every name, and for "a" unlike for "A".
+  std::string guard = "STEEP_OPTIMIZER_" + plan.name + "_H";
   std::string prefix = "steep_" + plan.name + "_";
   std::string constant = "STEEP_" + plan.name + "_";
   out << "/* " << plan.name << ".h - written by steepc; the optimizer '"
