@@ -110,7 +110,16 @@ ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
   auto [m, n] = selectMicro(type.getShape(), lanes, registers);
   // A block should be long enough to be worth handing out (some 10 us), and
   // short enough that few matrices give every thread some.
-  int64_t tile[] = {std::max(m, 64 / m * m), std::max(n, 64 / n * n)};
+  SmallVector<int64_t> tile = {std::max(m, 64 / m * m),
+                               std::max(n, 64 / n * n)};
+  // Panels deeper than this leave the second-level cache before they are used
+  // again: strides of a power of two share few of its sets.
+  SmallVector<unsigned> loops;
+  cast<linalg::LinalgOp>(product).getReductionDims(loops);
+  int64_t depth =
+      cast<linalg::LinalgOp>(product).getStaticLoopRanges()[loops.front()];
+  if (depth > 512)
+    tile.push_back(256);
   return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile, {m, n},
                          lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
                          getDot(product));

@@ -76,7 +76,7 @@ public:
 private:
   LogicalResult collectOutputs();
   LogicalResult chooseCuts();
-  bool isProduct();
+  void findProduct();
 
   scf::ForallOp buildForall();
   LogicalResult buildBlock(scf::ForallOp forall);
@@ -86,7 +86,10 @@ private:
                                          ValueRange current);
   FailureOr<SmallVector<Value>>
   buildRemainder(unsigned depth, ValueRange blocks, ValueRange current);
+  FailureOr<SmallVector<Value>> buildDeepProduct(ValueRange blocks,
+                                                 ValueRange current);
   FailureOr<SmallVector<Value>> buildTile(ValueRange current);
+  FailureOr<SmallVector<Value>> buildTerms(const Part &part, Value into);
 
   Part blockPart(const Output &output);
   Part stepPart(const Output &output, ArrayRef<OpFoldResult> offsets);
@@ -115,6 +118,15 @@ private:
   /// step is, and how large that is; for each cut dimension.
   SmallVector<OpFoldResult, 2> start, extent, local;
   SmallVector<int64_t, 2> step;
+
+  /// The matrix product of the kernel, if it has one.
+  linalg::LinalgOp product;
+  /// How the product's sums are cut, if they are: see buildDeepProduct.
+  std::optional<Cut> deep;
+  /// Which of the sums' terms a tile adds to what is there, and from which on;
+  /// none: it puts there what the sums start from.
+  OpFoldResult termsStart;
+  int64_t terms = 0;
 };
 
 } // namespace
@@ -160,9 +172,19 @@ static bool isContraction(Operation *op) {
          linalg::isaContractionOpInterface(linalgOp);
 }
 
-bool KernelTiling::isProduct() {
-  return llvm::any_of(func.getBody().getOps(),
-                      [](Operation &op) { return isContraction(&op); });
+void KernelTiling::findProduct() {
+  for (Operation &op : func.getBody().getOps())
+    if (isContraction(&op))
+      product = cast<linalg::LinalgOp>(op);
+  ArrayRef<int64_t> tile = config.getTile();
+  if (!product || tile.size() < 3 || outputs.size() != 1 ||
+      outputs[0].value != product->getResult(0))
+    return;
+  SmallVector<unsigned> loops;
+  product.getReductionDims(loops);
+  int64_t depth = product.getStaticLoopRanges()[loops.front()];
+  if (depth > tile[2])
+    deep = Cut{depth, depth, tile[2]};
 }
 
 /// Whether the first dimension of a result counts rows. A vector may also run
@@ -174,10 +196,8 @@ static bool ownsRows(Value value) {
   if (type.getRank() >= 2)
     return true;
   Operation *op = value.getDefiningOp();
-  auto interface = dyn_cast_or_null<TilingInterface>(op);
-  if (!interface)
+  if (!isa_and_nonnull<TilingInterface>(op))
     return false;
-  SmallVector<utils::IteratorType> loops = interface.getLoopIteratorTypes();
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
     AffineMap map =
         linalgOp.getIndexingMapMatchingResult(cast<OpResult>(value));
@@ -193,12 +213,17 @@ static bool ownsRows(Value value) {
     }
     return false;
   }
-  return !loops.empty() && loops.front() == utils::IteratorType::parallel;
+  // geo: sums along the rows of a matrix.
+  return llvm::any_of(op->getOperandTypes(), [](Type operand) {
+    auto matrix = dyn_cast<RankedTensorType>(operand);
+    return matrix && matrix.getRank() == 2;
+  });
 }
 
 LogicalResult KernelTiling::chooseCuts() {
   ArrayRef<int64_t> shape = outputs.front().type().getShape();
-  if (isProduct()) {
+  findProduct();
+  if (product) {
     if (config.getTile().size() < 2 || config.getMicro().size() != 2)
       return func.emitOpError(
           "expected tile = [m, n] and micro = [m, n] in the "
@@ -329,7 +354,9 @@ LogicalResult KernelTiling::buildBlock(scf::ForallOp forall) {
     current.push_back(slice(arg, part));
   }
   FailureOr<SmallVector<Value>> results =
-      wholeBlock ? buildTile(current) : buildLoops(0, blocks, current);
+      deep         ? buildDeepProduct(blocks, current)
+      : wholeBlock ? buildTile(current)
+                   : buildLoops(0, blocks, current);
   if (failed(results))
     return failure();
 
@@ -426,12 +453,57 @@ FailureOr<SmallVector<Value>> KernelTiling::buildRemainder(unsigned depth,
   return SmallVector<Value>(branch.getResults());
 }
 
+/// A product whose operands' panels are too deep for the near caches, written
+/// as it is: the block's sums are formed over one slab of the depth after the
+/// other, and lie in the result in between. The order of every sum is the same
+/// as in one go, and so are its bits.
+FailureOr<SmallVector<Value>>
+KernelTiling::buildDeepProduct(ValueRange blocks, ValueRange current) {
+  terms = 0;
+  FailureOr<SmallVector<Value>> sums = buildLoops(0, blocks, current);
+  if (failed(sums))
+    return failure();
+  terms = deep->step;
+  auto loop =
+      scf::ForOp::create(builder, loc, constant(0), constant(deep->whole()),
+                         constant(terms), *sums);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    termsStart = loop.getInductionVar();
+    sums = buildLoops(0, blocks, loop.getRegionIterArgs());
+    if (failed(sums))
+      return failure();
+    scf::YieldOp::create(builder, loc, *sums);
+  }
+  SmallVector<Value> results(loop.getResults());
+  if (deep->size == deep->whole())
+    return results;
+  termsStart = builder.getIndexAttr(deep->whole());
+  terms = deep->size - deep->whole();
+  return buildLoops(0, blocks, results);
+}
+
+FailureOr<SmallVector<Value>> KernelTiling::buildTerms(const Part &part,
+                                                       Value into) {
+  Tiler tiler(builder);
+  FailureOr<Value> value =
+      terms == 0 ? tiler.tile(product.getDpsInits()[0], part)
+                 : tiler.tileSum(product, part, termsStart, terms,
+                                 slice(into, stepPart(outputs[0], local)));
+  if (failed(value))
+    return failure();
+  return SmallVector<Value>{*value};
+}
+
 /// One step: its part of every result. `current` is what the block's parts of
 /// the outputs hold so far.
 FailureOr<SmallVector<Value>> KernelTiling::buildTile(ValueRange current) {
   SmallVector<OpFoldResult, 2> offsets;
   for (unsigned dim = 0; dim < cuts.size(); ++dim)
     offsets.push_back(add(start[dim], local[dim]));
+  if (deep)
+    return buildTerms(stepPart(outputs[0], offsets), current[0]);
   Tiler tiler(builder);
   for (auto [output, into] : llvm::zip(outputs, current)) {
     Part inBlock = stepPart(output, local);

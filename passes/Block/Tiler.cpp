@@ -221,22 +221,49 @@ FailureOr<Value> Tiler::tileOp(OpResult result, const Part &part) {
   }
   FailureOr<TilingResult> tiling = interface.generateResultTileValue(
       builder, result.getResultNumber(), part.offsets, part.sizes);
-  if (failed(tiling) || tiling->tiledValues.size() != 1)
+  if (failed(tiling) || tiling->tiledValues.empty())
     return op->emitOpError("cannot make the tile of its result that the kernel "
                            "needs");
   for (Operation *tiled : tiling->tiledOps)
     if (failed(tileOperands(tiled, tiling->generatedSlices)))
       return failure();
+  // Some ops return all their results, some the one asked for.
+  ArrayRef<Value> values = tiling->tiledValues;
+  return values.size() == 1 ? values.front() : values[result.getResultNumber()];
+}
+
+FailureOr<Value> Tiler::tileSum(linalg::LinalgOp op, const Part &part,
+                                OpFoldResult start, int64_t size, Value init) {
+  SmallVector<OpFoldResult> offsets(op.getNumLoops(), start),
+      sizes(op.getNumLoops(), builder.getIndexAttr(size));
+  AffineMap map = op.getIndexingMapMatchingResult(op->getResult(0));
+  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    offsets[loop] = part.offsets[position];
+    sizes[loop] = part.sizes[position];
+  }
+  FailureOr<TilingResult> tiling =
+      cast<TilingInterface>(op.getOperation())
+          .getTiledImplementation(builder, offsets, sizes);
+  if (failed(tiling) || tiling->tiledOps.size() != 1)
+    return op->emitOpError("cannot be summed in parts");
+  auto tiled = cast<linalg::LinalgOp>(tiling->tiledOps.front());
+  tiled.getDpsInitsMutable()[0].set(init);
+  if (failed(tileOperands(tiled, tiling->generatedSlices, /*inputs=*/
+                          tiled.getNumDpsInputs())))
+    return failure();
   return tiling->tiledValues.front();
 }
 
 /// Replaces the operands of a tiled op, which are slices of the values of the
 /// untiled kernel or, where nothing is cut, those values themselves.
 LogicalResult Tiler::tileOperands(Operation *tiled,
-                                  ArrayRef<Operation *> slices) {
+                                  ArrayRef<Operation *> slices,
+                                  unsigned count) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(tiled);
-  for (OpOperand &operand : tiled->getOpOperands()) {
+  for (OpOperand &operand : tiled->getOpOperands().take_front(
+           std::min(count, tiled->getNumOperands()))) {
     Value value = operand.get();
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)

@@ -7,6 +7,7 @@
 #ifndef STEEP_PASSES_BLOCK_TILER_H
 #define STEEP_PASSES_BLOCK_TILER_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
@@ -45,6 +46,10 @@ public:
   /// was reported.
   FailureOr<Value> tile(Value value, const Part &part);
 
+  /// `init` plus a part of a sum's terms, `size` from `start` on.
+  FailureOr<Value> tileSum(linalg::LinalgOp op, const Part &part,
+                           OpFoldResult start, int64_t size, Value init);
+
 private:
   FailureOr<Value> tileLeaf(Value value, const Part &part);
   FailureOr<Value> tileExtractSlice(tensor::ExtractSliceOp op,
@@ -52,7 +57,8 @@ private:
   FailureOr<Value> tileInsertSlice(tensor::InsertSliceOp op, const Part &part);
   FailureOr<Value> tileExpandShape(tensor::ExpandShapeOp op, const Part &part);
   FailureOr<Value> tileOp(OpResult result, const Part &part);
-  LogicalResult tileOperands(Operation *tiled, ArrayRef<Operation *> slices);
+  LogicalResult tileOperands(Operation *tiled, ArrayRef<Operation *> slices,
+                             unsigned count = ~0u);
   Value select(Location loc, Value condition, Value ifTrue, Value ifFalse);
 
   struct Known {

@@ -31,13 +31,19 @@ LogicalResult VectorEmitter::emit(MutableArrayRef<TileStore> tileStores) {
   scopes.assign(1, {});
   if (failed(checkStores(stores)))
     return failure();
-  bool matrix = true;
+  bool matrix = true, severalRows = false;
   for (TileStore &store : stores) {
     if (failed(plan(store.value, storePlace(store, Place()))))
       return failure();
-    matrix &= store.type().getRank() == 2;
+    RankedTensorType type = store.type();
+    matrix &= type.getRank() == 2;
+    severalRows |= type.getRank() == 2 && type.getDimSize(0) > 1;
   }
-  return matrix && hasContraction ? emitRegisterTile(stores) : emitRows(stores);
+  if (severalRows && !matrix)
+    return stores.front().insert->emitOpError(
+        "expected all results of a tile of several rows to be matrices");
+  return severalRows || (matrix && hasContraction) ? emitRegisterTile(stores)
+                                                   : emitRows(stores);
 }
 
 LogicalResult VectorEmitter::checkStores(ArrayRef<TileStore> stores) {

@@ -112,6 +112,19 @@ static void eraseDead(Operation *root) {
   }
 }
 
+/// Takes single ops that do not depend on a loop out of it; whole loops stay,
+/// so that the work of a block stays in the grid.
+static void hoist(LoopLikeOpInterface loop) {
+  moveLoopInvariantCode(
+      loop.getLoopRegions(),
+      [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+      [](Operation *op, Region *) {
+        return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+               isSpeculatable(op);
+      },
+      [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+}
+
 namespace {
 struct VectorizePass : block::impl::VectorizeBase<VectorizePass> {
   using Base::Base;
@@ -137,7 +150,7 @@ struct VectorizePass : block::impl::VectorizeBase<VectorizePass> {
     if (left.wasInterrupted())
       return signalPassFailure();
     // What does not depend on the columns, rows or blocks leaves their loops.
-    func.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
+    func.walk(hoist);
     IRRewriter rewriter(func.getContext());
     DominanceInfo dominance(func);
     eliminateCommonSubExpressions(rewriter, dominance, func);

@@ -290,6 +290,20 @@ static void checkProduct(const struct Case *c, int transposed) {
 static void check_matmul_nn(const struct Case *c) { checkProduct(c, 0); }
 static void check_matmul_tn(const struct Case *c) { checkProduct(c, 1); }
 
+static void check_product_deep(const struct Case *c) {
+  int64_t m = c->m, n = c->n, k = c->k;
+  float *a = integerArg(m * k, 0), *b = integerArg(k * n, 0);
+  addArg(m * n * 4, 1);
+  runCase(c);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += a[l * m + i] * b[l * n + j];
+      EXPECT(RESULT(float, 2)[i * n + j] == sum, "P %d %d", (int)i, (int)j);
+    }
+}
+
 static void check_partial_sums(const struct Case *c) {
   int64_t m = c->m, n = c->n, sizes[] = {8, 4, 3, 2, 1}, r = 1;
   for (int i = 4; i >= 0; --i)
