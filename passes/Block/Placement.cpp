@@ -147,8 +147,9 @@ LogicalResult Placement::placeResults(func::FuncOp func,
     remark::missed(
         result.getOwner()->getLoc(),
         remark::RemarkOpts::name("NotInPlace").category("block-form-kernels"))
-        << "the " << role << " is copied home at the end: what it replaces is "
-        << "still read when it is made";
+        << remark::add("the {0} is copied home at the end", role)
+        << remark::reason("{0}",
+                          "what it replaces is still read when it is made");
     storageOf[result] = addStorage(result.getType());
     finalCopies.push_back({result, storageOf[home]});
   }
