@@ -9,6 +9,7 @@
 
 #include "runtime/Core/CpuFeatures.h"
 #include "runtime/Core/Error.h"
+#include "runtime/Core/SharedLibrary.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -217,6 +218,7 @@ std::shared_ptr<Artefact> Artefact::load(const std::string &path) {
   fs::path library =
       fs::absolute(file).parent_path() / ("lib" + manifest.name + ".so");
   state->library = library.string();
+  checkSharedLibrary(state->library);
   state->handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!state->handle)
     fail("cannot load the library of artefact {}: {}", quote(manifest.name),

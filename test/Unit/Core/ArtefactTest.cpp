@@ -183,6 +183,20 @@ TEST(Artefact, RefusesACpuThatLacksFeatures) {
                "it is compiled for 'znver9' and needs avx9, amx_fp1, which");
 }
 
+/// Wherever the library is cut off, loading is an Error and no bus error.
+TEST(Artefact, RefusesALibraryThatIsCutOff) {
+  TemporaryFolder folder;
+  makeFakeArtefact(folder / "out");
+  std::string library = readFile(folder / "out/libfake.so");
+  for (std::size_t size = 0; size < library.size(); size += 997) {
+    test::writeQuickly(folder / "out/libfake.so", library.substr(0, size));
+    EXPECT_ERROR(Artefact::load(folder / "out"), "libfake.so': it is");
+  }
+  library[18] = 40; // e_machine: ARM
+  test::writeQuickly(folder / "out/libfake.so", library);
+  EXPECT_ERROR(Artefact::load(folder / "out"), "of another machine");
+}
+
 TEST(Artefact, SaysWhatAFolderLacks) {
   TemporaryFolder folder;
   EXPECT_ERROR(Artefact::load(folder / "none"), "not a folder of an artefact");
@@ -193,7 +207,7 @@ TEST(Artefact, SaysWhatAFolderLacks) {
                "the manifest of libfake.so is missing");
   test::writeQuickly(folder / "fake.json", fakeManifest().dump());
   EXPECT_ERROR(Artefact::load(folder.folder().string()),
-               "cannot load the library of artefact 'fake'");
+               "libfake.so': it is not a shared library");
   test::writeQuickly(folder / "libother.so", "");
   test::writeQuickly(folder / "other.json", fakeManifest().dump());
   EXPECT_ERROR(Artefact::load(folder.folder().string()),
