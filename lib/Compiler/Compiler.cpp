@@ -153,8 +153,8 @@ Error Compilation::checkSpec() {
         spec.getSymName() + "'");
   if (!options.onlyRule.empty())
     if (Error error = keepOnlyRule(spec, options.onlyRule))
-      return llvm::createStringError(options.spec + ": --only-rule: " +
-                                     llvm::toString(std::move(error)));
+      return llvm::createStringError(
+          options.spec + ": --only-rule: " + llvm::toString(std::move(error)));
   return Error::success();
 }
 
@@ -323,9 +323,9 @@ Error Compilation::writeArtefact() {
     return error;
   if (linker) {
     if (Error error = linkLibrary(*linker, files.temporaryPath(object),
-                                  files.temporaryPath(library)))
+                                  files.announce(library)))
       return error;
-    if (Error error = files.adopt(library))
+    if (Error error = files.sync(library))
       return error;
   } else {
     files.retire(library);

@@ -10,6 +10,7 @@
 #include "llvm/Support/Signals.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -91,6 +92,16 @@ Error writeFile(StringRef path, StringRef bytes) {
   return error;
 }
 
+/// The temporary folder, for the one thing that a signal handler may do with
+/// it.
+static char folderOnSignal[PATH_MAX];
+
+/// LLVM has removed the files by then.
+static void removeFolderOnSignal() {
+  rmdir(folderOnSignal);
+  _exit(130);
+}
+
 static StringRef withoutSlash(StringRef path) {
   while (path.size() > 1 && path.ends_with("/"))
     path = path.drop_back();
@@ -125,10 +136,15 @@ OutputFolder::create(StringRef path) {
     return systemError("create a folder in",
                        folder->isNew ? parentOf(path) : path);
   folder->temporary = pattern;
+  if (pattern.size() < sizeof folderOnSignal) {
+    std::strcpy(folderOnSignal, pattern.c_str());
+    llvm::sys::SetInterruptFunction(removeFolderOnSignal);
+  }
   return folder;
 }
 
 OutputFolder::~OutputFolder() {
+  llvm::sys::SetInterruptFunction(nullptr);
   if (temporary.empty())
     return;
   for (const std::string &name : files) {
@@ -142,15 +158,17 @@ std::string OutputFolder::temporaryPath(StringRef name) const {
   return temporary + "/" + name.str();
 }
 
-Error OutputFolder::write(StringRef name, StringRef bytes) {
+std::string OutputFolder::announce(StringRef name) {
   files.push_back(name.str());
   llvm::sys::RemoveFileOnSignal(temporaryPath(name));
-  return writeSynced(temporaryPath(name), bytes);
+  return temporaryPath(name);
 }
 
-Error OutputFolder::adopt(StringRef name) {
-  files.push_back(name.str());
-  llvm::sys::RemoveFileOnSignal(temporaryPath(name));
+Error OutputFolder::write(StringRef name, StringRef bytes) {
+  return writeSynced(announce(name), bytes);
+}
+
+Error OutputFolder::sync(StringRef name) {
   if (!syncPath(temporaryPath(name)))
     return systemError("sync", temporaryPath(name));
   return Error::success();

@@ -31,8 +31,10 @@ public:
   /// Where the file is until commit().
   std::string temporaryPath(llvm::StringRef name) const;
   llvm::Error write(llvm::StringRef name, llvm::StringRef bytes);
-  /// Takes a file that another program has made at temporaryPath(name).
-  llvm::Error adopt(llvm::StringRef name);
+  /// The path at which another program is going to make a file.
+  std::string announce(llvm::StringRef name);
+  /// Makes what that program has written last.
+  llvm::Error sync(llvm::StringRef name);
   /// A file of an earlier run that must not stay.
   void retire(llvm::StringRef name);
   /// Puts everything in its place. A new folder appears at once; in one that
