@@ -47,7 +47,7 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   pm.addPass(block::createFormKernels());
   // Decide, then do: what is decided stands in the IR from here on.
   pm.addNestedPass<func::FuncOp>(block::createSelectConfig(
-      {options.lanes, options.registers, options.l1, options.l2}));
+      {options.lanes, options.registers, options.l2}));
   pm.addNestedPass<func::FuncOp>(block::createTile());
   // Vectors before memory: sums over a row are registers then. The other way
   // round they are buffers.
@@ -76,9 +76,6 @@ struct TextOptions : PassPipelineOptions<TextOptions> {
   Option<int64_t> registers{*this, "registers",
                             llvm::cl::desc("vector registers"),
                             llvm::cl::init(PipelineOptions().registers)};
-  Option<int64_t> l1{*this, "l1",
-                     llvm::cl::desc("bytes of the first-level data cache"),
-                     llvm::cl::init(PipelineOptions().l1)};
   Option<int64_t> l2{*this, "l2",
                      llvm::cl::desc("bytes of a core's second-level cache"),
                      llvm::cl::init(PipelineOptions().l2)};
@@ -87,7 +84,7 @@ struct TextOptions : PassPipelineOptions<TextOptions> {
       llvm::cl::desc("what sides of Newton-Schulz's matrices are multiples of"),
       llvm::cl::init(PipelineOptions().padTo)};
 
-  PipelineOptions get() const { return {lanes, registers, l1, l2, padTo}; }
+  PipelineOptions get() const { return {lanes, registers, l2, padTo}; }
 };
 } // namespace
 

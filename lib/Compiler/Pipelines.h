@@ -22,8 +22,8 @@ struct PipelineOptions {
   int64_t lanes = 16;
   /// Vector registers: 32 with AVX-512, else 16.
   int64_t registers = 32;
-  /// Bytes of the first-level data cache, and of a core's second-level cache.
-  int64_t l1 = 32 * 1024, l2 = 1024 * 1024;
+  /// Bytes of a core's second-level cache.
+  int64_t l2 = 1024 * 1024;
   /// Sides of Newton-Schulz's matrices are rounded up to multiples of this.
   int64_t padTo = 32;
 };

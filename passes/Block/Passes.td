@@ -86,7 +86,6 @@ def SelectConfig : Pass<"block-select-config", "::mlir::func::FuncOp"> {
   let options = [
     Option<"lanes", "lanes", "int64_t", "16", "32-bit floats of a native vector">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
-    Option<"l1", "l1", "int64_t", "32768", "bytes of the first-level data cache">,
     Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">];
 }
 

@@ -53,9 +53,8 @@ LogicalResult SelectConfigPass::checkOptions() {
     return getOperation().emitOpError()
            << "expected the option lanes to be a power of two, got "
            << lanes.getValue();
-  for (auto [name, value] : {std::pair("registers", registers.getValue()),
-                             {"l1", l1.getValue()},
-                             {"l2", l2.getValue()}})
+  for (auto [name, value] :
+       {std::pair("registers", registers.getValue()), {"l2", l2.getValue()}})
     if (value < 1)
       return getOperation().emitOpError() << "expected the option " << name
                                           << " to be positive, got " << value;
