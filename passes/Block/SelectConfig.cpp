@@ -141,6 +141,9 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   // that sixteen threads have work for as long as the matrix has rows.
   int64_t block = std::max<int64_t>(1, l2 / 4 / std::max<int64_t>(1, rowBytes));
   block = std::min<int64_t>(block, llvm::divideCeil(rows, 16));
+  // Where a matrix is read transposed, sixteen rows share its cache lines.
+  if (block > 16)
+    block -= block % 16;
   // Chunks of 16 to 64 floats reach the rate of memory with AVX-512; longer
   // vectors spill.
   int64_t chunk = 2 * lanes;

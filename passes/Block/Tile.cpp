@@ -42,6 +42,10 @@ using namespace mlir::block;
 using bufferization::MaterializeInDestinationOp;
 using bufferization::ToTensorOp;
 
+/// Columns of a step where a matrix is read transposed: rows of that matrix, in
+/// as many lines of the first-level cache, which may all fall into one set.
+static constexpr int64_t transposedColumns = 8;
+
 namespace {
 
 /// One result of a kernel and the tensor whose memory it goes to.
@@ -220,6 +224,30 @@ static bool ownsRows(Value value) {
   });
 }
 
+/// Whether every op works element by element, and one of them reads a matrix
+/// transposed. Padding is cut into whole rows only.
+static bool isTransposing(func::FuncOp func) {
+  bool transposes = false;
+  for (Operation &op : func.getBody().getOps()) {
+    if (isa<tensor::InsertSliceOp>(op))
+      return false;
+    auto interface = dyn_cast<TilingInterface>(op);
+    if (!interface || llvm::all_of(op.getResultTypes(), [](Type type) {
+          return cast<RankedTensorType>(type).getRank() == 0;
+        }))
+      continue;
+    SmallVector<utils::IteratorType> loops = interface.getLoopIteratorTypes();
+    if (loops.size() != 2 || !llvm::all_of(loops, [](utils::IteratorType type) {
+          return type == utils::IteratorType::parallel;
+        }))
+      return false;
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      for (AffineMap map : linalgOp.getIndexingMapsArray())
+        transposes |= map.getNumResults() == 2 && !map.isIdentity();
+  }
+  return transposes;
+}
+
 LogicalResult KernelTiling::chooseCuts() {
   ArrayRef<int64_t> shape = outputs.front().type().getShape();
   findProduct();
@@ -238,6 +266,13 @@ LogicalResult KernelTiling::chooseCuts() {
   } else if (ownsRows(outputs.front().value)) {
     int64_t rows = std::max<int64_t>(config.getRows(), 1);
     cuts.push_back({shape[0], std::min(rows, shape[0]), 1});
+    // A few columns of all rows of a block, then the next columns: the lines
+    // that one row reads a number each of are still near for the next row.
+    if (isTransposing(func) && llvm::all_of(outputs, [](const Output &output) {
+          return output.type().getRank() == 2;
+        }))
+      cuts.push_back(
+          {shape[1], shape[1], std::min(transposedColumns, shape[1])});
   }
   for (Output &output : outputs) {
     ArrayRef<int64_t> other = output.type().getShape();

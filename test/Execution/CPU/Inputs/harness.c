@@ -304,6 +304,17 @@ static void check_product_deep(const struct Case *c) {
     }
 }
 
+static void check_scale_transposed(const struct Case *c) {
+  float *x = randomArg(c->m * c->n, 0);
+  addArg(c->m * c->n * 4, 1);
+  scalarArg(0.3f);
+  runCase(c);
+  for (int64_t i = 0; i < c->m; ++i)
+    for (int64_t j = 0; j < c->n; ++j)
+      EXPECT(RESULT(float, 1)[i * c->n + j] == 0.3f * x[j * c->m + i],
+             "Y %d %d", (int)i, (int)j);
+}
+
 static void check_partial_sums(const struct Case *c) {
   int64_t m = c->m, n = c->n, sizes[] = {8, 4, 3, 2, 1}, r = 1;
   for (int i = 4; i >= 0; --i)

@@ -271,6 +271,22 @@ def product_deep(m, n):
     return kernel(f"product_deep_{m}_{n}", [("A", ma), ("B", mb), ("P", mt)], config, body)
 
 
+def scale_transposed(m, n):
+    """Y = c X^T, cut into steps of a few columns."""
+    tx, mx = f"tensor<{n}x{m}xf32>", f"memref<{n}x{m}xf32>"
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    body = tensor("x", mx, "X") + f"""
+  %e = tensor.empty() : {t}
+  %y = linalg.generic {{indexing_maps = [{TRANSPOSED}, {ID}], {PP}}}
+      ins(%x : {tx}) outs(%e : {t}) {{
+    ^bb0(%a: f32, %o: f32):
+      %z = arith.mulf %c, %a : f32
+      linalg.yield %z : f32
+  }} -> {t}
+""" + store("y", mt, "Y")
+    return kernel(f"scale_transposed_{m}_{n}", [("X", mx), ("Y", mt), ("c", "f32")], "rows = 16", body)
+
+
 def groups(m):
     return next(r for r in (8, 4, 3, 2, 1) if m % r == 0)
 
