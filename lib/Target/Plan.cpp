@@ -97,7 +97,7 @@ private:
   LogicalResult readArguments();
   LogicalResult readCall(func::CallOp call);
   FailureOr<Slot> slotOf(Value value, func::CallOp call);
-  FailureOr<Slot> workspaceSlot(memref::ViewOp view, func::CallOp call);
+  FailureOr<Slot> workspaceSlot(memref::ViewOp view);
 
   func::FuncOp function;
   SymbolTable &symbols;
@@ -141,8 +141,7 @@ LogicalResult StepReader::readArguments() {
   return success();
 }
 
-FailureOr<Slot> StepReader::workspaceSlot(memref::ViewOp view,
-                                          func::CallOp call) {
+FailureOr<Slot> StepReader::workspaceSlot(memref::ViewOp view) {
   auto source = dyn_cast<BlockArgument>(view.getSource());
   if (!source || roleOf(function, source.getArgNumber()) != "workspace")
     return view.emitOpError("expected a view of the workspace");
@@ -152,10 +151,9 @@ FailureOr<Slot> StepReader::workspaceSlot(memref::ViewOp view,
     return view.emitOpError("expected a constant offset, a multiple of ")
            << alignment;
   auto type = cast<MemRefType>(view.getType());
-  double bytes = type.hasStaticShape()
-                     ? double(type.getNumElements()) *
-                           type.getElementTypeBitWidth() / 8
-                     : HUGE_VAL;
+  double bytes = type.hasStaticShape() ? double(type.getNumElements()) *
+                                             type.getElementTypeBitWidth() / 8
+                                       : HUGE_VAL;
   if (double(offset.getSExtValue()) + bytes > double(step.workspaceBytes))
     return view.emitOpError("reaches past the workspace of ")
            << step.workspaceBytes << " bytes";
@@ -166,7 +164,7 @@ FailureOr<Slot> StepReader::slotOf(Value value, func::CallOp call) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return *arguments[argument.getArgNumber()];
   if (auto view = value.getDefiningOp<memref::ViewOp>())
-    return workspaceSlot(view, call);
+    return workspaceSlot(view);
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant))) {
     if (auto number = dyn_cast<IntegerAttr>(constant))
