@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "passes/Block/Cleanup.h"
 #include "passes/Block/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -12,8 +13,6 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::block {
@@ -68,9 +67,7 @@ struct BufferizePass : block::impl::BufferizeBase<BufferizePass> {
       if (failed(bufferization::runOneShotBufferize(func, options, state)) ||
           failed(cleanUp(func)))
         return signalPassFailure();
-      IRRewriter rewriter(&getContext());
-      DominanceInfo dominance(func);
-      eliminateCommonSubExpressions(rewriter, dominance, func);
+      mergeEqual(func);
       if (failed(cleanUp(func)) || failed(checkInPlace(func)))
         return signalPassFailure();
     }

@@ -94,8 +94,32 @@ def Tile : Pass<"block-tile", "::mlir::func::FuncOp"> {
   let description = [{
     Tiles every `block.kernel` as its `#block.config` says: one outer
     `scf.forall` with the mapping `#gpu.block<x>`, `scf.for` loops inside, and
-    sets `block.grid`, the number of blocks. `geo` ops are decomposed to
-    `linalg` on the way.
+    sets `block.grid`, the number of blocks. What makes the values of a result
+    is made in its tile, by the ops' own `TilingInterface`; then `geo` ops are
+    decomposed to `linalg`.
+
+    | kernel | blocks | innermost body |
+    | --- | --- | --- |
+    | owns rows | `rows` rows | one row |
+    | elementwise, reads a matrix transposed | `rows` rows | a few columns of a row, rows before columns |
+    | matrix product | `tile`, down a panel of columns first | `micro`, rows before columns; static remainders at the edges |
+    | ends in tensors of rank 0, or in a mean row | one | all of it |
+
+    A product that is written as it is and is deeper than the third number of
+    `tile` is summed slab by slab, in the order of one go. A block may read an
+    argument that the kernel overwrites only where it writes it; anything else
+    is an error.
+
+    ```mlir
+    %r = scf.forall (%b) in (8) shared_outs(%o = %w) -> (tensor<8x40xf32>) {
+      %row = tensor.extract_slice %o[%b, 0] [1, 40] [1, 1] : ...
+      %g1 = tensor.extract_slice %g[%b, 0] [1, 40] [1, 1] : ...
+      %w1 = linalg.generic ... ins(%g1) outs(%row) ...
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %w1 into %o[%b, 0] [1, 40] [1, 1] : ...
+      }
+    } {mapping = [#gpu.block<x>]}
+    ```
   }];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
@@ -106,6 +130,26 @@ def Tile : Pass<"block-tile", "::mlir::func::FuncOp"> {
 
 def Vectorize : Pass<"block-vectorize", "::mlir::func::FuncOp"> {
   let summary = "turn the linalg ops of a block into vector ops";
+  let description = [{
+    Replaces the `linalg` ops of every innermost body by vector code that is
+    driven by what is written: a value is computed for `chunk` columns when a
+    store or a sum needs them, and never becomes a tensor.
+
+    * A row is walked over once for every sum that later values wait for, and
+      once for all that is written. The last walk alone writes, so those before
+      it see the old values. Sums that nothing waits for join it.
+    * Columns that `chunk` does not divide are pieces of halving widths: no
+      masks, no access out of bounds, on every target.
+    * Sums along a row: one vector of accumulators, then halves onto halves, then
+      the pieces. The order is in the IR and depends on `chunk` alone.
+    * Products: the micro tile is unrolled, its accumulators are registers, the
+      depth is the inner loop, `vector.fma` with the left operand broadcast.
+      Nowhere else is a multiplication fused with an addition; fast-math flags are
+      an error.
+
+    Vectors are read and written on tensors (`vector.transfer_read`, in bounds),
+    for `block-bufferize` to place.
+  }];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::math::MathDialect", "mlir::scf::SCFDialect",

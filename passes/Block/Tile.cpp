@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "passes/Block/Cleanup.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/Tiler.h"
 
@@ -26,11 +27,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/TilingInterface.h"
-#include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::block {
 #define GEN_PASS_DEF_TILE
@@ -579,36 +576,6 @@ static LogicalResult decomposeGeo(func::FuncOp func) {
   return success();
 }
 
-/// Takes scalars that do not depend on the block out of the loops.
-static void hoistScalars(func::FuncOp func) {
-  func.walk([](LoopLikeOpInterface loop) {
-    moveLoopInvariantCode(
-        loop.getLoopRegions(),
-        [&](Value value, Region *) {
-          return loop.isDefinedOutsideOfLoop(value);
-        },
-        [](Operation *op, Region *) {
-          return isMemoryEffectFree(op) && isSpeculatable(op) &&
-                 op->getNumRegions() == 0 &&
-                 llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
-        },
-        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
-  });
-}
-
-static void eraseDead(func::FuncOp func) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    func.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-      if (op != func && isOpTriviallyDead(op)) {
-        op->erase();
-        changed = true;
-      }
-    });
-  }
-}
-
 LogicalResult KernelTiling::run() {
   if (failed(collectOutputs()) || failed(chooseCuts()))
     return failure();
@@ -617,10 +584,11 @@ LogicalResult KernelTiling::run() {
   eraseDead(func);
   if (failed(decomposeGeo(func)))
     return failure();
-  IRRewriter rewriter(func.getContext());
-  DominanceInfo dominance(func);
-  eliminateCommonSubExpressions(rewriter, dominance, func);
-  hoistScalars(func);
+  mergeEqual(func);
+  // Scalars that do not depend on the block; tensors stay with their tile.
+  hoistInvariant(func, [](Operation *op) {
+    return llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+  });
   eraseDead(func);
   return success();
 }

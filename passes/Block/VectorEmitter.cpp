@@ -312,14 +312,16 @@ LogicalResult VectorEmitter::emitChunk(ArrayRef<RowReduction *> sums,
   for (RowReduction *sum : sums)
     if (failed(accumulate(*sum, column)))
       return failure();
+  // All values first: one result may be made from what another overwrites.
+  Values values;
   for (TileStore *store : stores) {
-    Place place = storePlace(*store, column);
-    FailureOr<Value> value = evaluate(store->value, place);
+    FailureOr<Value> value = evaluate(store->value, storePlace(*store, column));
     if (failed(value))
       return failure();
-    store->current =
-        write(toVector(*value, column.width), store->current, place);
+    values.push_back(toVector(*value, column.width));
   }
+  for (auto [store, value] : llvm::zip(stores, values))
+    store->current = write(value, store->current, storePlace(*store, column));
   return success();
 }
 
@@ -462,13 +464,15 @@ VectorEmitter::emitRegisterTile(MutableArrayRef<TileStore> stores) {
     return stores.front().insert->emitOpError(
         "sums along the rows of a matrix product need a kernel of their own");
   for (const Place &place : registerTile) {
+    Values values;
     for (TileStore &store : stores) {
       FailureOr<Value> value = evaluate(store.value, place);
       if (failed(value))
         return failure();
-      store.current =
-          write(toVector(*value, place.width), store.current, place);
+      values.push_back(toVector(*value, place.width));
     }
+    for (auto [store, value] : llvm::zip(stores, values))
+      store.current = write(value, store.current, place);
   }
   return success();
 }

@@ -342,6 +342,11 @@ LogicalResult VectorEmitter::evaluateInner(Operation &op, IRMapping &mapping,
   if (op.getNumRegions() > 0 || !isMemoryEffectFree(&op) ||
       isa<linalg::IndexOp>(op) || op.getNumResults() != 1)
     return op.emitOpError("is not supported in the body of a kernel's op");
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (fast && fast.getFastMathFlagsAttr() &&
+      fast.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
+    return op.emitOpError("carries fast-math flags: multiply-adds and orders "
+                          "of sums are explicit in a kernel");
   bool isVector = false;
   for (Value operand : op.getOperands()) {
     if (!mapping.contains(operand)) {

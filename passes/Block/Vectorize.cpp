@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "passes/Block/Cleanup.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/VectorEmitter.h"
 
@@ -13,10 +14,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/IR/Iterators.h"
-#include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::block {
 #define GEN_PASS_DEF_VECTORIZE
@@ -99,32 +96,6 @@ static LogicalResult vectorizeTile(Block &block, int64_t chunk) {
   return success();
 }
 
-static void eraseDead(Operation *root) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-      if (op != root && isOpTriviallyDead(op)) {
-        op->erase();
-        changed = true;
-      }
-    });
-  }
-}
-
-/// Takes single ops that do not depend on a loop out of it; whole loops stay,
-/// so that the work of a block stays in the grid.
-static void hoist(LoopLikeOpInterface loop) {
-  moveLoopInvariantCode(
-      loop.getLoopRegions(),
-      [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
-      [](Operation *op, Region *) {
-        return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-               isSpeculatable(op);
-      },
-      [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
-}
-
 namespace {
 struct VectorizePass : block::impl::VectorizeBase<VectorizePass> {
   using Base::Base;
@@ -150,10 +121,8 @@ struct VectorizePass : block::impl::VectorizeBase<VectorizePass> {
     if (left.wasInterrupted())
       return signalPassFailure();
     // What does not depend on the columns, rows or blocks leaves their loops.
-    func.walk(hoist);
-    IRRewriter rewriter(func.getContext());
-    DominanceInfo dominance(func);
-    eliminateCommonSubExpressions(rewriter, dominance, func);
+    hoistInvariant(func, [](Operation *) { return true; });
+    mergeEqual(func);
   }
 };
 } // namespace

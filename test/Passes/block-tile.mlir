@@ -187,3 +187,48 @@ func.func @pad(%X: memref<5x3xf32>, %P: memref<8x8xf32>) attributes {block.kerne
 func.func @other(%x: memref<f32>) {
   return
 }
+
+// -----
+
+// A transpose: a few columns of all rows of the block, then the next ones.
+
+// CHECK-LABEL: func.func @transpose(
+// CHECK-SAME:    block.grid = 2 : i64
+// CHECK:         scf.for %[[J:.*]] = %c0 to %c40 step %c8
+// CHECK:           scf.for %[[I:.*]] = %c0 to %c16 step %c1
+// CHECK:             tensor.extract_slice %{{.*}} [8, 1] [1, 1] : tensor<40x32xf32> to tensor<8x1xf32>
+#id5 = affine_map<(i, j) -> (i, j)>
+#tr5 = affine_map<(i, j) -> (j, i)>
+func.func @transpose(%X: memref<40x32xf32>, %Y: memref<32x40xf32>) attributes {block.kernel, block.config = #block.config<rows = 16>} {
+  %x = bufferization.to_tensor %X restrict : memref<40x32xf32> to tensor<40x32xf32>
+  %e = tensor.empty() : tensor<32x40xf32>
+  %y = linalg.generic {indexing_maps = [#tr5, #id5], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<40x32xf32>) outs(%e : tensor<32x40xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %z = arith.negf %a : f32
+    linalg.yield %z : f32
+  } -> tensor<32x40xf32>
+  bufferization.materialize_in_destination %y in restrict writable %Y : (tensor<32x40xf32>, memref<32x40xf32>) -> ()
+  return
+}
+
+// -----
+
+// A deep product: zeros, then slabs of four terms, then the two that remain.
+
+// CHECK-LABEL: func.func @deep(
+// CHECK:         linalg.fill
+// CHECK:         scf.for {{.*}} step %c4
+// CHECK:           linalg.matmul ins({{.*}} : tensor<2x4xf32>, tensor<4x8xf32>) outs({{.*}} : tensor<2x8xf32>)
+// CHECK:         linalg.matmul ins({{.*}} : tensor<2x2xf32>, tensor<2x8xf32>)
+func.func @deep(%A: memref<4x10xf32>, %B: memref<10x8xf32>, %C: memref<4x8xf32>)
+    attributes {block.kernel, block.config = #block.config<tile = [4, 8, 4], micro = [2, 8]>} {
+  %a = bufferization.to_tensor %A restrict : memref<4x10xf32> to tensor<4x10xf32>
+  %b = bufferization.to_tensor %B restrict : memref<10x8xf32> to tensor<10x8xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<4x10xf32>, tensor<10x8xf32>) outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+  bufferization.materialize_in_destination %p in restrict writable %C : (tensor<4x8xf32>, memref<4x8xf32>) -> ()
+  return
+}

@@ -32,3 +32,18 @@ func.func @no_sum(%X: memref<4x4xf32>, %S: memref<4xf32>) attributes {block.kern
   bufferization.materialize_in_destination %s in restrict writable %S : (tensor<4xf32>, memref<4xf32>) -> ()
   return
 }
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+func.func @fast(%X: memref<4x4xf32>) attributes {block.kernel, block.config = #block.config<rows = 1>} {
+  %x = bufferization.to_tensor %X restrict writable : memref<4x4xf32> to tensor<4x4xf32>
+  %y = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : tensor<4x4xf32>) {
+  ^bb0(%a: f32):
+    // expected-error@+1 {{carries fast-math flags}}
+    %z = arith.mulf %a, %a fastmath<contract> : f32
+    linalg.yield %z : f32
+  } -> tensor<4x4xf32>
+  bufferization.materialize_in_destination %y in restrict writable %X : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
+  return
+}

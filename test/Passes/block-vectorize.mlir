@@ -148,3 +148,27 @@ func.func @pad(%X: memref<8x3xf32>, %P: memref<8x8xf32>)
   bufferization.materialize_in_destination %p in restrict writable %P : (tensor<8x8xf32>, memref<8x8xf32>) -> ()
   return
 }
+
+// -----
+
+// One result is made from what the other overwrites: both are computed, then
+// both are written.
+
+// CHECK-LABEL: func.func @swap(
+// CHECK:         scf.for %{{.*}} iter_args(%[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}})
+// CHECK:           %[[OLDY:.*]] = vector.transfer_read %[[Y]]
+// CHECK:           %[[OLDX:.*]] = vector.transfer_read %[[X]]
+// CHECK:           vector.transfer_write %[[OLDY]], %[[X]]
+// CHECK:           vector.transfer_write %[[OLDX]], %[[Y]]
+#id4 = affine_map<(i, j) -> (i, j)>
+func.func @swap(%X: memref<8x32xf32>, %Y: memref<8x32xf32>)
+    attributes {block.kernel, block.config = #block.config<rows = 1, chunk = 16>} {
+  %x = bufferization.to_tensor %X restrict writable : memref<8x32xf32> to tensor<8x32xf32>
+  %y = bufferization.to_tensor %Y restrict writable : memref<8x32xf32> to tensor<8x32xf32>
+  %e = tensor.empty() : tensor<8x32xf32>
+  %x1 = linalg.copy ins(%y : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %y1 = linalg.copy ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  bufferization.materialize_in_destination %x1 in restrict writable %X : (tensor<8x32xf32>, memref<8x32xf32>) -> ()
+  bufferization.materialize_in_destination %y1 in restrict writable %Y : (tensor<8x32xf32>, memref<8x32xf32>) -> ()
+  return
+}

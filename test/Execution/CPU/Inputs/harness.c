@@ -315,6 +315,16 @@ static void check_scale_transposed(const struct Case *c) {
              "Y %d %d", (int)i, (int)j);
 }
 
+static void check_swap(const struct Case *c) {
+  int64_t count = c->m * c->n;
+  float *x = randomArg(count, 1), *y = randomArg(count, 1);
+  runCase(c);
+  for (int64_t i = 0; i < count; ++i) {
+    EXPECT(RESULT(float, 0)[i] == y[i], "X %d", (int)i);
+    EXPECT(RESULT(float, 1)[i] == x[i], "Y %d", (int)i);
+  }
+}
+
 static void check_partial_sums(const struct Case *c) {
   int64_t m = c->m, n = c->n, sizes[] = {8, 4, 3, 2, 1}, r = 1;
   for (int i = 4; i >= 0; --i)

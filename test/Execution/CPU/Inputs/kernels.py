@@ -287,6 +287,17 @@ def scale_transposed(m, n):
     return kernel(f"scale_transposed_{m}_{n}", [("X", mx), ("Y", mt), ("c", "f32")], "rows = 16", body)
 
 
+def swap(m, n):
+    """Two matrices in place of one another."""
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    body = tensor("x", mt, "X") + tensor("y", mt, "Y") + f"""
+  %e = tensor.empty() : {t}
+  %x1 = linalg.copy ins(%y : {t}) outs(%e : {t}) -> {t}
+  %y1 = linalg.copy ins(%x : {t}) outs(%e : {t}) -> {t}
+""" + store("x1", mt, "X") + store("y1", mt, "Y")
+    return kernel(f"swap_{m}_{n}", [("X", mt), ("Y", mt)], "rows = 2", body)
+
+
 def groups(m):
     return next(r for r in (8, 4, 3, 2, 1) if m % r == 0)
 

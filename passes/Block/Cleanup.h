@@ -1,0 +1,29 @@
+//===- Cleanup.h - what passes of the level do at their end -----*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_PASSES_BLOCK_CLEANUP_H
+#define STEEP_PASSES_BLOCK_CLEANUP_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::block {
+
+/// Erases ops whose results nobody uses, and what only they used.
+void eraseDead(func::FuncOp func);
+
+/// Makes equal ops one.
+void mergeEqual(func::FuncOp func);
+
+/// Takes ops that do not depend on a loop, and that `which` accepts, out of it.
+/// Loops and branches stay where they are, so that the work of a block stays
+/// in the grid; the canonicaliser's and upstream's hoisting would not leave it
+/// there.
+void hoistInvariant(func::FuncOp func,
+                    llvm::function_ref<bool(Operation *)> which);
+
+} // namespace mlir::block
+
+#endif // STEEP_PASSES_BLOCK_CLEANUP_H
