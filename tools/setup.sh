@@ -13,7 +13,7 @@ steep_packages=(
   libdnnl-dev                            # the model's matrix products
   libcli11-dev libfmt-dev nlohmann-json3-dev libutf8proc-dev
   libgtest-dev libbenchmark-dev          # tests, benchmarks
-  python3                                # lit
+  python3 python3-psutil                 # lit and its time limit
 )
 
 steep_say() { printf '\n== %s\n' "$*"; }
