@@ -117,11 +117,11 @@ TEST_F(Checkpoint, RefusesOtherTensors) {
   named.emplace_back("lm_head.weight", Tensor(DType::F32, {3, 4}));
   rewrite("model.safetensors", named);
   EXPECT_EQ(refusal(), "'model.safetensors': 'lm_head.weight' is F32 [3, 4], "
-                       "expected F32 [61, 64]");
-  named.back().second = Tensor(DType::F64, {61, 64});
+                       "expected F32 [61, 32]");
+  named.back().second = Tensor(DType::F64, {61, 32});
   rewrite("model.safetensors", named);
-  EXPECT_EQ(refusal(), "'model.safetensors': 'lm_head.weight' is F64 [61, 64], "
-                       "expected F32 [61, 64]");
+  EXPECT_EQ(refusal(), "'model.safetensors': 'lm_head.weight' is F64 [61, 32], "
+                       "expected F32 [61, 32]");
   named = tensors.parameters;
   named.emplace_back("extra", Tensor(DType::F32, {1}));
   rewrite("model.safetensors", named);

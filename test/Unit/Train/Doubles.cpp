@@ -182,7 +182,8 @@ std::string test::failure(const std::function<void()> &call) {
 
 RunConfig test::smallRun(const std::string &out) {
   RunConfig config;
-  config.sizes.dim = 64;
+  config.sizes.dim = 32;
+  config.sizes.heads = 1;
   config.sizes.layers = 1;
   config.sizes.vocab = 61;
   config.sizes.context = 12;

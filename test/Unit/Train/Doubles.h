@@ -65,7 +65,7 @@ private:
 /// The message of the steep::Error that a call throws, "" where it does not.
 std::string failure(const std::function<void()> &call);
 
-/// A resolved run of a very small model: 1 block of width 64.
+/// A resolved run of a very small model: 1 block of width 32.
 RunConfig smallRun(const std::string &out);
 
 } // namespace steep::test

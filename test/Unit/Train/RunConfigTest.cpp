@@ -74,12 +74,12 @@ TEST(RunConfig, Refusals) {
               c.sizes.heads = 0;
               c.sizes.dim = 65;
             }),
-            "--dim 65: without --heads, a multiple of 64 is expected");
+            "--dim 65: without --heads, a multiple of 32 is expected");
   EXPECT_EQ(refusal([](RunConfig &c) {
               c = smallRun("out");
               c.sizes.heads = 3;
             }),
-            "model: 3 heads of dimension 64 make 192, but dim is 64");
+            "model: 3 heads of dimension 32 make 96, but dim is 32");
 }
 
 TEST(RunConfig, RoundTrip) {

@@ -11,6 +11,7 @@
 #include "runtime/Core/Safetensors.h"
 #include "runtime/Geometry/Measure.h"
 #include "runtime/Train/Report.h"
+#include "runtime/Train/Signals.h"
 #include "runtime/Train/Trainer.h"
 
 #include <cmath>
@@ -299,10 +300,10 @@ TEST(Trainer, RefusesAnOptimizerOfOtherParameters) {
             std::make_unique<SyntheticData>(config), progress);
   };
   EXPECT_EQ(failure([&] {
-              build([](Manifest &m) { m.parameters[0].shape = {60, 64}; });
+              build([](Manifest &m) { m.parameters[0].shape = {60, 32}; });
             }),
             "the artefact 'reference' was compiled for embed.weight of shape "
-            "[60, 64], but the model's has shape [61, 64]");
+            "[60, 32], but the model's has shape [61, 32]");
   EXPECT_EQ(
       failure([&] { build([](Manifest &m) { m.parameters.pop_back(); }); }),
       "the artefact 'reference' was compiled without the model's parameter "
@@ -313,4 +314,22 @@ TEST(Trainer, RefusesAnOptimizerOfOtherParameters) {
             "the artefact 'reference' was compiled for a parameter "
             "'wte.weight', which the model does not have");
   EXPECT_FALSE(fs::exists(config.out));
+}
+
+TEST(StopSignals, TheFirstIsNotedTheSecondEnds) {
+  {
+    StopSignals signals;
+    EXPECT_EQ(StopSignals::received(), 0);
+    std::raise(SIGTERM);
+    EXPECT_EQ(StopSignals::received(), SIGTERM);
+  }
+  EXPECT_EQ(StopSignals::received(), 0);
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        StopSignals signals;
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "");
 }
