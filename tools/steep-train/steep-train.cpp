@@ -8,6 +8,7 @@
 #include "Options.h"
 
 #include "runtime/Core/Error.h"
+#include "runtime/Model/WaitPolicy.h"
 #include "runtime/Train/Replay.h"
 #include "runtime/Train/Report.h"
 #include "runtime/Train/ShardData.h"
@@ -222,6 +223,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  limitSpinning(argv);
   try {
     return run(argc, argv);
   } catch (const std::exception &error) {
