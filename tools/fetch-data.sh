@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gets the quick start's text and the GPT-2 ranks into a folder:
 #
-#   tools/fetch-data.sh DIR [--no-install]
+#   tools/fetch-data.sh DIR [--no-install] [--ranks-only]
 #
 # DIR/text/*.txt     the Perl manual (Debian package perl-doc, GPL or Artistic):
 #                    2 million words of English, its markup removed
@@ -16,11 +16,12 @@ set -euo pipefail
 ranks_sha256=306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930
 ranks_package=openai-whisper==20250625
 
-dir= install=1
+dir='' install=1 want_text=1
 for argument in "$@"; do
   case $argument in
     --no-install) install=0 ;;
-    -*) steep_die "unknown option '$argument'; expected DIR and perhaps --no-install" ;;
+    --ranks-only) want_text=0 ;;
+    -*) steep_die "unknown option '$argument'; expected DIR, --no-install or --ranks-only" ;;
     *) dir=$argument ;;
   esac
 done
@@ -34,7 +35,7 @@ plain_text() {
     -e 's/[A-Z]<\([^<>]*\)>/\1/g' "$1" | cat -s
 }
 
-if [ ! -e "$dir/text/done" ]; then
+if [ $want_text = 1 ] && [ ! -e "$dir/text/done" ]; then
   steep_say "Text: Debian package perl-doc"
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
