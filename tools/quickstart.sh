@@ -60,7 +60,7 @@ fi
 if [ ! -d "$shards" ]; then
   steep_say "Tokenising ${#text[@]} files"
   "$bin/steep-data" tokenize --ranks "$data/gpt2.tiktoken" --out "$shards" \
-    --val-tokens 65536 "${text[@]}"
+    --val-fraction 0.06 "${text[@]}"
 fi
 
 mkdir -p "$out"
