@@ -9,7 +9,7 @@ set -euo pipefail
 # shellcheck source=tools/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-install=1 steps=60 out=$steep_root/out/quickstart text=()
+install=1 steps=100 out=$steep_root/out/quickstart text=()
 while [ $# -gt 0 ]; do
   case $1 in
     --no-install) install=0 ;;
@@ -70,7 +70,8 @@ for head in rownorm adamw; do
   steep_say "Training tiny with the $head head ($(basename "$spec")), $steps updates"
   rm -rf "${out:?}/$head"
   "$bin/steep-train" --model tiny --spec "$spec" --data "$shards" \
-    --steps "$steps" --batch 8 --seq 256 --seed 1 --out "$out/$head"
+    --steps "$steps" --batch 8 --seq 256 --seed 1 \
+    --hilbert-every 25 --out "$out/$head"
 done
 
 steep_say "Comparison"
