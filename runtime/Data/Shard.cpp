@@ -76,6 +76,14 @@ std::vector<uint16_t> TokenShard::read(int64_t begin, int64_t count,
   return result;
 }
 
+void TokenShard::checkIds(int64_t vocabulary) const {
+  if (vocabulary > UINT16_MAX) // every id is smaller
+    return;
+  constexpr int64_t piece = 1 << 20; // a shard may be larger than memory
+  for (int64_t at = 0; at < tokens; at += piece)
+    read(at, std::min(piece, tokens - at), vocabulary);
+}
+
 void writeShard(const std::string &path, const uint16_t *tokens,
                 int64_t count) {
   if (count < 0 || count > INT32_MAX)
@@ -103,7 +111,8 @@ std::vector<std::string> findShards(const std::string &folder,
   if (error)
     fail("cannot read the folder {}: {}", quote(folder), error.message());
   if (found.empty())
-    fail("{}: it holds no shards *{}*.bin", quote(folder), kind);
+    fail("{}: it holds no shards {}.bin", quote(folder),
+         kind.empty() ? "*" : "*" + kind + "*");
   std::sort(found.begin(), found.end());
   return found;
 }

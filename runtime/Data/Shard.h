@@ -42,6 +42,9 @@ public:
   /// token and where it stands.
   std::vector<uint16_t> read(int64_t begin, int64_t count,
                              int64_t vocabulary) const;
+  /// Throws Error, naming the first token that is not smaller than
+  /// `vocabulary`, where there is one. Reads all of the file.
+  void checkIds(int64_t vocabulary) const;
 
 private:
   std::string file;

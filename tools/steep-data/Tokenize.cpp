@@ -52,6 +52,9 @@ void tokenize(const TokenizeOptions &options) {
     fail("--name {} is not possible: a file name without 'train' and 'val' is "
          "expected",
          quote(options.name));
+  const double fraction = options.validationFraction.value_or(0);
+  if (!(fraction >= 0 && fraction < 1))
+    fail("--val-fraction {}: expected at least 0 and less than 1", fraction);
   std::error_code ignored;
   if (std::filesystem::exists(options.out, ignored))
     fail("{} is there already: --out must name a new folder",

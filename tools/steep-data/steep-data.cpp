@@ -123,11 +123,9 @@ static void addTokenize(CLI::App &app, TokenizeOptions &options) {
   command->add_option("--name", options.name, "first part of the file names")
       ->capture_default_str();
   auto *fraction =
-      command
-          ->add_option("--val-fraction", options.validationFraction,
-                       "this part of the tokens, from the end, is for "
-                       "validation")
-          ->check(CLI::Range(0.0, 1.0));
+      command->add_option("--val-fraction", options.validationFraction,
+                          "this part of the tokens, from the end, is for "
+                          "validation");
   command
       ->add_option("--val-tokens", options.validationTokens,
                    "so many tokens, from the end, are for validation")
