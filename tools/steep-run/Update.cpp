@@ -95,15 +95,24 @@ static std::vector<Tensor> loadStates(const SafetensorsFile &in,
 }
 
 static void checkNumbers(const UpdateOptions &options) {
-  auto check = [](const char *name, std::optional<double> value) {
-    if (value && !std::isfinite(*value))
-      fail("{} {} is not possible: a finite number is expected", name, *value);
+  auto check = [](const char *name, double value, bool negative) {
+    if (!std::isfinite(static_cast<float>(value)))
+      fail("{} {} is not possible: a finite FP32 number is expected", name,
+           value);
+    if (value < 0 && !negative)
+      fail("{} {} is not possible: a number of at least 0 is expected", name,
+           value);
   };
-  check("--lr", options.lr);
-  check("--wd", options.wd);
-  check("--grad-scale", options.gradScale);
+  check("--lr", options.lr.value_or(0), /*negative=*/false);
+  check("--wd", options.wd.value_or(0), /*negative=*/false);
+  check("--grad-scale", options.gradScale, /*negative=*/true);
   if (options.step < 1)
     fail("--step {} is not possible: steps count from 1", options.step);
+  // Beyond, a step has no F64 of its own.
+  constexpr int64_t most = int64_t(1) << 53;
+  if (options.step > most)
+    fail("--step {} is not possible: at most {} is expected", options.step,
+         most);
 }
 
 static void writeResult(const UpdateOptions &options,
