@@ -238,7 +238,6 @@ std::shared_ptr<Artefact> Artefact::load(const std::string &path) {
       state->library, manifest,
       state->symbol<int32_t (*)(int64_t, steep_parameter *)>("parameter"));
   state->stepEntry = state->symbol<int32_t (*)(steep_step_args *)>("step");
-  state->workspace = allocateWorkspace(manifest);
   return std::shared_ptr<Artefact>(new Artefact(std::move(state)));
 }
 
@@ -358,6 +357,8 @@ StepResult Artefact::step(StepArguments &arguments, ThreadPool *pool) {
   args.message_bytes = sizeof message;
 
   std::lock_guard<std::mutex> lock(state->mutex);
+  if (!state->workspace) // not before there is a step to take
+    state->workspace = allocateWorkspace(manifest());
   args.workspace = state->workspace;
   int32_t code = state->stepEntry(&args);
   if (code < 0)

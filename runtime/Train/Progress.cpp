@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -49,6 +50,11 @@ void Progress::begin(int64_t, int64_t steps) {
   averageWall = averageRate = 0;
 }
 
+/// The sign of a NaN says nothing.
+static double unsignedNan(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
 void Progress::step(const StepMetrics &metrics, double wall) {
   // Averages over about ten steps, but true ones over the first few.
   const double weight = averageWall == 0 ? 1.0 : 0.1;
@@ -59,8 +65,9 @@ void Progress::step(const StepMetrics &metrics, double wall) {
   std::string text = fmt::format(
       "step {}/{} | loss {:.4f} | grad norm {:.3g} | lr x {:.3f} | {:.0f} ms | "
       "{} | {} left",
-      metrics.step, total, metrics.loss, metrics.gradNorm, metrics.lrScale,
-      metrics.seconds * 1e3, rateText(averageRate),
+      metrics.step, total, unsignedNan(metrics.loss),
+      unsignedNan(metrics.gradNorm), metrics.lrScale, metrics.seconds * 1e3,
+      rateText(averageRate),
       durationText(averageWall * static_cast<double>(total - metrics.step)));
   if (metrics.valLoss)
     text += fmt::format(" | val loss {:.4f}", *metrics.valLoss);

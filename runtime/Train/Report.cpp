@@ -170,6 +170,21 @@ std::string comparisonTable(const std::vector<Run> &runs) {
   return table;
 }
 
+/// A line where the runs are not equally long; else nothing.
+std::string unequalLengths(const std::vector<Run> &runs) {
+  auto steps = [](const Run &run) { return run.metrics.back().step; };
+  std::string lengths;
+  bool equal = true;
+  for (const Run &run : runs) {
+    equal &= steps(run) == steps(runs[0]);
+    lengths += fmt::format("{}{} {}", lengths.empty() ? "" : ", ", run.name,
+                           steps(run));
+  }
+  return equal ? ""
+               : "The runs differ in their number of steps (" + lengths +
+                     "): their last values do not compare like with like.\n";
+}
+
 /// The two sentences that a reader of the paper looks for.
 std::string verdict(const std::vector<Run> &runs) {
   std::string text;
@@ -233,7 +248,8 @@ std::string steep::compareRuns(const std::vector<std::string> &folders,
     if (int number = ++seen[run.name]; number > 1)
       run.name += fmt::format(" ({})", number);
 
-  const std::string text = comparisonTable(runs) + "\n" + verdict(runs);
+  const std::string text =
+      comparisonTable(runs) + "\n" + unequalLengths(runs) + verdict(runs);
   std::error_code error;
   fs::create_directories(out, error);
   if (error)

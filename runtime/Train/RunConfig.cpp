@@ -12,6 +12,7 @@
 #include "runtime/Train/Presets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -95,6 +96,10 @@ void RunConfig::resolve() {
   checkRange("--hilbert-positions", hilbertPositions, 1, 1 << 24);
   if (stopAt != 0)
     checkRange("--stop-at", stopAt, 1, steps);
+  for (const auto &[group, rate] : lr)
+    if (!(rate >= 0) || !std::isfinite(static_cast<float>(rate)))
+      fail("--lr {}={}: expected a finite FP32 number, at least 0", group,
+           rate);
   if (device != "host")
     fail("--device {}: training runs on the device 'host' only", device);
 }

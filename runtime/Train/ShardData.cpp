@@ -9,6 +9,7 @@
 
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Json.h"
+#include "runtime/Data/Shard.h"
 #include "runtime/Train/RunConfig.h"
 
 using namespace steep;
@@ -25,7 +26,12 @@ static DataLoader::Options loaderOptions(const RunConfig &config) {
 
 ShardData::ShardData(const RunConfig &config)
     : loader(loaderOptions(config)),
-      fixed(findShards(config.data, "val"), config.seq, config.sizes.vocab) {}
+      fixed(findShards(config.data, "val"), config.seq, config.sizes.vocab) {
+  // Now, and not hours later, when the batch with the wrong id is reached.
+  for (const char *kind : {"train", "val"})
+    for (const std::string &path : findShards(config.data, kind))
+      TokenShard::open(path).checkIds(config.sizes.vocab);
+}
 
 void ShardData::next(int32_t *tokens, int32_t *targets) {
   loader.next(tokens, targets);

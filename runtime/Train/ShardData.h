@@ -15,8 +15,8 @@ namespace steep {
 /// The shards *train*.bin and *val*.bin of config.data.
 class ShardData : public TrainingData {
 public:
-  /// Throws Error where a shard is missing or malformed, or too short for one
-  /// batch.
+  /// Throws Error where a shard is missing or malformed, too short for one
+  /// batch, or holds an id that is not in the vocabulary.
   explicit ShardData(const RunConfig &config);
   void next(int32_t *tokens, int32_t *targets) override;
   std::string position() const override;

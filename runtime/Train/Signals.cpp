@@ -12,7 +12,7 @@
 using namespace steep;
 
 static volatile std::sig_atomic_t receivedSignal = 0;
-static struct sigaction oldInterrupt, oldTerminate;
+static struct sigaction oldInterrupt, oldTerminate, oldHangUp;
 
 // Only async-signal-safe calls: sigaction and a flag.
 static void onSignal(int signal) {
@@ -21,6 +21,8 @@ static void onSignal(int signal) {
   standard.sa_handler = SIG_DFL;
   sigaction(SIGINT, &standard, nullptr);
   sigaction(SIGTERM, &standard, nullptr);
+  if (oldHangUp.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &standard, nullptr);
 }
 
 StopSignals::StopSignals() {
@@ -31,11 +33,15 @@ StopSignals::StopSignals() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &oldInterrupt);
   sigaction(SIGTERM, &action, &oldTerminate);
+  sigaction(SIGHUP, &action, &oldHangUp);
+  if (oldHangUp.sa_handler == SIG_IGN) // nohup
+    sigaction(SIGHUP, &oldHangUp, nullptr);
 }
 
 StopSignals::~StopSignals() {
   sigaction(SIGINT, &oldInterrupt, nullptr);
   sigaction(SIGTERM, &oldTerminate, nullptr);
+  sigaction(SIGHUP, &oldHangUp, nullptr);
   receivedSignal = 0;
 }
 

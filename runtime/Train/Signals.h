@@ -9,7 +9,8 @@
 
 namespace steep {
 
-/// While it lives, the first SIGINT or SIGTERM only sets a flag, which the
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP (unless nohup
+/// ignores it) only sets a flag, which the
 /// training loop polls; the second ends the process as if nobody caught it.
 class StopSignals {
 public:

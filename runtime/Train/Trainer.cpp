@@ -257,7 +257,11 @@ void Trainer::prepareFolder() const {
   fs::create_directories(options.out, error);
   if (error)
     fail("--out {}: cannot be made: {}", options.out, error.message());
-  writeFile((fs::path(options.out) / "config.json").string(), options.json());
+  const fs::path folder(options.out);
+  // What a run left that ended before its first checkpoint.
+  if (counters.step == 0)
+    fs::remove(folder / "metrics.jsonl");
+  writeFile((folder / "config.json").string(), options.json());
 }
 
 void Trainer::writeReport(RunStatus status) const {
@@ -318,8 +322,8 @@ RunStatus Trainer::run() {
   return status;
 }
 
-std::string Trainer::routing() const {
-  const Manifest &manifest = optimizer->manifest();
+std::string steep::routingTable(const Manifest &manifest,
+                                const std::vector<double> &peaks) {
   std::string table = fmt::format(
       "  {:<12} {:<10} {:>10} {:>14} {:>10} {:>8} {:>12}\n", "group", "rule",
       "matrices", "parameters", "peak lr", "decay", "state bytes");

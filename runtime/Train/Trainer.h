@@ -33,12 +33,16 @@ namespace steep {
 enum class RunStatus {
   Complete,
   StopAt,      ///< --stop-at was reached
-  Interrupted, ///< SIGINT or SIGTERM; a checkpoint was written
+  Interrupted, ///< SIGINT, SIGTERM or SIGHUP; a checkpoint was written
   NonFinite    ///< three non-finite gradients in a row
 };
 
 /// "complete", "stopped", "interrupted" or "nonfinite", as in summary.json.
 const char *nameOf(RunStatus status);
+
+/// A table of the groups: parameters, rule, rate, decay, bytes of state.
+std::string routingTable(const Manifest &manifest,
+                         const std::vector<double> &peaks);
 
 /// A model with its optimizer, and the loop that trains it.
 class Trainer {
@@ -62,8 +66,6 @@ public:
   const Manifest &manifest() const { return optimizer->manifest(); }
   /// The signal that interrupted run(), or 0.
   int signal() const { return stopSignal; }
-  /// A table of the groups: parameters, rule, rate, decay, bytes of state.
-  std::string routing() const;
 
 private:
   /// What became of a step.

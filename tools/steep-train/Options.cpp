@@ -12,8 +12,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 
 using namespace steep;
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -28,11 +31,27 @@ public:
     return addAt(
         flag, [field](RunConfig &c) -> T & { return c.*field; }, text);
   }
+  /// A number that must not be below `least` where it is given.
+  void addCount(const std::string &flag, int64_t RunConfig::*field,
+                const std::string &text, int64_t least = 1) {
+    limits.push_back({add(flag, field, text), least,
+                      [this, field] { return config.*field; }});
+  }
   CLI::Option *addSize(const std::string &flag, int64_t ModelConfig::*field,
                        const std::string &text) {
-    return addAt(
+    CLI::Option *option = addAt(
         flag, [field](RunConfig &c) -> int64_t & { return c.sizes.*field; },
         text);
+    limits.push_back(
+        {option, 1, [this, field] { return config.sizes.*field; }});
+    return option;
+  }
+  /// Zero (or -1) stands for "not said": said, it is a mistake.
+  void checkGiven() const {
+    for (const auto &[option, least, value] : limits)
+      if (option->count() > 0 && value() < least)
+        fail("{}: expected at least {}, got {}", option->get_name(), least,
+             value());
   }
   void copyGiven(RunConfig from, RunConfig &to) const {
     for (const auto &[option, copy] : copies)
@@ -51,8 +70,15 @@ private:
     return option;
   }
 
+  struct Limit {
+    CLI::Option *option;
+    int64_t least;
+    std::function<int64_t()> value;
+  };
+
   CLI::App &app;
   RunConfig &config;
+  std::vector<Limit> limits;
   std::vector<
       std::pair<CLI::Option *, std::function<void(RunConfig &, RunConfig &)>>>
       copies;
@@ -80,16 +106,16 @@ void addRunFields(Fields &fields) {
              "folder with *train*.bin and *val*.bin (see steep-data)");
   fields.add("--out", &RunConfig::out,
              "folder for metrics, checkpoints and plots");
-  fields.add("--steps", &RunConfig::steps, "updates");
-  fields.add("--warmup", &RunConfig::warmup,
-             "updates of warm-up (default: as the spec says)");
-  fields.add("--batch", &RunConfig::batch, "sequences an update");
-  fields.add("--micro-batch", &RunConfig::microBatch,
-             "sequences that go through the model at a time");
-  fields.add("--seq", &RunConfig::seq,
-             "tokens a sequence (default: the context)");
+  fields.addCount("--steps", &RunConfig::steps, "updates");
+  fields.addCount("--warmup", &RunConfig::warmup,
+                  "updates of warm-up (default: as the spec says)", 0);
+  fields.addCount("--batch", &RunConfig::batch, "sequences an update");
+  fields.addCount("--micro-batch", &RunConfig::microBatch,
+                  "sequences that go through the model at a time");
+  fields.addCount("--seq", &RunConfig::seq,
+                  "tokens a sequence (default: the context)");
   fields.add("--seed", &RunConfig::seed, "of the weights and the shuffle");
-  fields.add("--threads", &RunConfig::threads, "default: all cores");
+  fields.addCount("--threads", &RunConfig::threads, "default: all cores");
   fields.add("--device", &RunConfig::device, "host");
   fields.add("--val-every", &RunConfig::valEvery,
              "validate every N steps and at the last (100; 0: never)");
@@ -103,8 +129,8 @@ void addRunFields(Fields &fields) {
              "measure the Hilbert RMS likewise (500; 0: never)");
   fields.add("--hilbert-positions", &RunConfig::hilbertPositions,
              "validation positions of the Hilbert RMS (8192)");
-  fields.add("--stop-at", &RunConfig::stopAt,
-             "save and stop after this step; --resume continues");
+  fields.addCount("--stop-at", &RunConfig::stopAt,
+                  "save and stop after this step; --resume continues");
 }
 
 /// One thing at a time.
@@ -124,9 +150,14 @@ void resume(Options &options, const Fields &fields) {
   const RunConfig given = options.config;
   if (given.out.empty())
     fail("--resume needs --out DIR, the folder of the run");
+  if (!options.dryRun && fs::is_directory(given.out))
+    options.folder = std::make_unique<RunFolder>(given.out);
   const std::vector<std::string> checkpoints = listCheckpoints(given.out);
   if (checkpoints.empty())
-    fail("--resume: there is no complete checkpoint in {}", given.out);
+    fail("--resume: there is no complete checkpoint in {}{}", given.out,
+         fs::exists(fs::path(given.out) / "config.json")
+             ? "; the same command without --resume starts the run over"
+             : "");
   options.checkpoint = checkpoints.back();
   const RunConfig saved = readCheckpointConfig(options.checkpoint);
   options.config = saved;
@@ -185,6 +216,7 @@ std::optional<int> steep::parseOptions(int argc, char **argv,
         c = ' ';
     fail("{}; --help lists the options", message);
   }
+  fields.checkGiven();
   for (const std::string &rate : rates) {
     const auto parsed = parseRate(rate);
     if (!options.config.lr.insert(parsed).second)

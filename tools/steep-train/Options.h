@@ -8,7 +8,9 @@
 #define STEEP_TOOLS_STEEP_TRAIN_OPTIONS_H
 
 #include "runtime/Train/RunConfig.h"
+#include "runtime/Train/RunFolder.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +24,8 @@ struct Options {
   RunConfig config;
   bool resume = false;
   std::string checkpoint; ///< with --resume: the one to continue from
+  /// Held to the end of a run; with --resume from the first look into it.
+  std::unique_ptr<RunFolder> folder;
   bool dryRun = false;
   std::string progress = "auto";
   std::string replay;

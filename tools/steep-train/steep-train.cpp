@@ -9,6 +9,7 @@
 
 #include "runtime/Core/Error.h"
 #include "runtime/Model/WaitPolicy.h"
+#include "runtime/Train/Presets.h"
 #include "runtime/Train/Replay.h"
 #include "runtime/Train/Report.h"
 #include "runtime/Train/ShardData.h"
@@ -85,8 +86,8 @@ static std::string mebibytes(double bytes) {
   return fmt::format("{:.1f} MiB", bytes / (1024 * 1024));
 }
 
-static std::string describe(const Trainer &trainer) {
-  const RunConfig &config = trainer.config();
+static std::string describe(const RunConfig &config, const Manifest &manifest,
+                            const std::vector<double> &peaks) {
   const ModelConfig &sizes = config.sizes;
   std::string text = fmt::format(
       "model      {}{} blocks of width {}, {} heads, vocabulary {}: {} "
@@ -96,20 +97,19 @@ static std::string describe(const Trainer &trainer) {
   text += fmt::format(
       "updates    {} of {} sequences x {} tokens ({} at a time), warm-up {}\n",
       config.steps, config.batch, config.seq, config.microBatch, config.warmup);
-  text += fmt::format("optimizer  {} ({}), {} threads, seed {}\n",
-                      trainer.manifest().name,
-                      config.artefact.empty() ? config.spec : config.artefact,
-                      config.threads, config.seed);
-  return text + trainer.routing();
+  text +=
+      fmt::format("optimizer  {} ({}), {} threads, seed {}\n", manifest.name,
+                  config.artefact.empty() ? config.spec : config.artefact,
+                  config.threads, config.seed);
+  return text + routingTable(manifest, peaks);
 }
 
 /// What --dry-run adds.
-static std::string costs(const Trainer &trainer) {
-  const RunConfig &config = trainer.config();
+static std::string costs(const RunConfig &config, const Manifest &manifest) {
   const double weights =
       4.0 * static_cast<double>(parameterCount(config.sizes));
   double states = 0;
-  for (const Manifest::Parameter &parameter : trainer.manifest().parameters)
+  for (const Manifest::Parameter &parameter : manifest.parameters)
     for (const Manifest::State &state : parameter.states)
       states +=
           4.0 * static_cast<double>(elementCount(state.shape).value_or(0));
@@ -118,20 +118,22 @@ static std::string costs(const Trainer &trainer) {
       "activations\n"
       "work       {:.4g} floating-point operations an update in the model\n",
       mebibytes(weights), mebibytes(weights), mebibytes(states),
-      mebibytes(static_cast<double>(trainer.manifest().workspaceBytes)),
+      mebibytes(static_cast<double>(manifest.workspaceBytes)),
       trainingFlopsPerToken(config.sizes, config.seq) *
           static_cast<double>(config.batchTokens()));
 }
 
-/// A fresh run must not mix with what an older one left.
-static void checkFresh(const std::string &out) {
-  if (fs::exists(fs::path(out) / "metrics.jsonl") ||
-      !listCheckpoints(out).empty())
-    fail("--out {}: a run is there already; continue it with --resume, or take "
-         "another folder",
-         out);
-  if (fs::exists(out) && !fs::is_directory(out))
-    fail("--out {}: is not a folder", out);
+/// --dry-run: arithmetic on sizes; neither model nor states are made, so that
+/// it also answers for those that do not fit.
+static int describeOnly(RunConfig config, const Manifest &manifest) {
+  matchParameters(manifest, config.sizes);
+  config.warmup = makeSchedule(manifest, config.steps, config.warmup).warmup;
+  const std::vector<double> peaks =
+      peakRates(manifest, config.sizes.dim, !config.model.empty(), config.lr);
+  std::fputs(
+      (describe(config, manifest, peaks) + costs(config, manifest)).c_str(),
+      stdout);
+  return 0;
 }
 
 static RunConfig resolveRun(const Options &options) {
@@ -151,8 +153,6 @@ static RunConfig resolveRun(const Options &options) {
   for (std::string *path : {&config.spec, &config.artefact, &config.data})
     if (!path->empty())
       *path = fs::absolute(*path).lexically_normal().string();
-  if (!options.resume && !options.dryRun)
-    checkFresh(config.out);
   return config;
 }
 
@@ -184,22 +184,28 @@ static int finish(const Trainer &trainer, RunStatus status) {
   return 1;
 }
 
-static int train(const Options &options) {
+static int train(Options &options) {
   const RunConfig config = resolveRun(options);
   Progress progress(progressMode(options.progress, stdout), stdout);
+  if (!options.resume && !options.dryRun) {
+    options.folder = std::make_unique<RunFolder>(config.out);
+    if (options.folder->checkFresh())
+      progress.note(fmt::format("{}: the run there ended before its first "
+                                "checkpoint; starting it over",
+                                config.out));
+  }
   auto data = std::make_unique<ShardData>(config);
   if (config.artefact.empty())
     progress.note(
         fmt::format("Compiling {} (or taking it from the cache)", config.spec));
-  Trainer trainer(config, makeOptimizer(config, config.sizes), std::move(data),
-                  progress);
-  if (options.dryRun) {
-    std::fputs((describe(trainer) + costs(trainer)).c_str(), stdout);
-    return 0;
-  }
+  std::unique_ptr<Optimizer> optimizer = makeOptimizer(config, config.sizes);
+  if (options.dryRun)
+    return describeOnly(config, optimizer->manifest());
+  Trainer trainer(config, std::move(optimizer), std::move(data), progress);
   if (options.resume)
     trainer.restore(options.checkpoint);
-  progress.note(describe(trainer));
+  progress.note(
+      describe(trainer.config(), trainer.manifest(), trainer.peakRates()));
   if (options.resume)
     progress.note(fmt::format("Resuming after step {} from {}",
                               trainer.state().step, options.checkpoint));

@@ -74,3 +74,17 @@ TEST(ShardData, OtherShardsAreNoticed) {
             "10");
   EXPECT_NE(failure([&] { changed.restore(R"({"epoch": 0})"); }), "");
 }
+
+TEST(ShardData, IdsOutsideTheVocabularyAreFoundAtOnce) {
+  TemporaryFolder folder;
+  RunConfig config = shards(folder, 1000);
+  std::vector<uint16_t> tokens(60, 3);
+  tokens[58] = 61; // in no batch: only four sequences of 12 are read
+  writeShard(folder.path("data/b_val_0.bin"), tokens.data(), 60);
+  config.sizes.vocab = 61;
+  EXPECT_EQ(failure([&] { ShardData data(config); }),
+            "'" + folder.path("data/b_val_0.bin") +
+                "': token 61 at position 58 is not in the vocabulary of 61");
+  config.sizes.vocab = 62;
+  ShardData data(config);
+}
