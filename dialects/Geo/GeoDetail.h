@@ -18,6 +18,9 @@
 
 namespace mlir::geo::detail {
 
+/// Every eps is below: with a larger one the step would vanish.
+constexpr double epsBound = 1;
+
 /// The first `loops` dimensions of the op's matrices.
 SmallVector<Range> getIterationDomain(OpBuilder &b, Operation *op,
                                       unsigned loops);

@@ -97,13 +97,15 @@ static std::optional<PositiveMultiple> getPositiveMultiple(Value value) {
 }
 
 /// The eps that makes `||X|| + eps'` the same divisor up to c as
-/// `||c X|| + eps`: eps / c. Nothing if c is unknown, or eps leaves f32.
+/// `||c X|| + eps`: eps / c. Nothing if c is unknown, or eps leaves f32
+/// or what verifies.
 static std::optional<APFloat> getEpsWithout(PositiveMultiple multiple,
                                             APFloat eps) {
   if (!multiple.factor)
     return std::nullopt;
   double divided = eps.convertToDouble() / *multiple.factor;
-  if (!std::isnormal(static_cast<float>(divided)))
+  if (!std::isnormal(static_cast<float>(divided)) ||
+      divided >= geo::detail::epsBound)
     return std::nullopt;
   return APFloat(divided);
 }

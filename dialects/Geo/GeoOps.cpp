@@ -149,12 +149,16 @@ static LogicalResult verifyBeta(Operation *op, StringRef name, APFloat beta) {
          << name << " in [0, 1), but got " << str(value);
 }
 
-/// eps is used in f32: one that vanishes there is not what was asked for.
+/// eps is used in f32: one that vanishes there is not what was asked for, and
+/// one that is no small number makes the step vanish.
 static LogicalResult verifyEps(Operation *op, APFloat eps) {
   double value = eps.convertToDouble();
   if (!std::isfinite(value) || value < 0)
     return op->emitOpError("expected eps to be finite and at least 0, but got ")
            << str(value);
+  if (value >= geo::detail::epsBound)
+    return op->emitOpError("expected eps below ")
+           << str(geo::detail::epsBound) << ", but got " << str(value);
   if (value != 0 && static_cast<float>(value) == 0)
     return op->emitOpError("expected eps to be 0 or at least 1e-45, the "
                            "smallest f32, but got ")

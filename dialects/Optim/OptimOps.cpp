@@ -12,6 +12,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::optim;
 
@@ -316,8 +318,16 @@ LogicalResult SpecOp::verifyRegions() {
 /// A rate is a finite number that is not negative.
 static LogicalResult verifyRate(Operation *op, StringRef name,
                                 const APFloat &value) {
-  if (value.isFinite() && (!value.isNegative() || value.isZero()))
-    return success();
+  double number = value.convertToDouble();
+  if (value.isFinite() && (!value.isNegative() || value.isZero())) {
+    // It is used in f32, where it must be what was asked for.
+    if (number == 0 || (number <= std::numeric_limits<float>::max() &&
+                        static_cast<float>(number) != 0))
+      return success();
+    return op->emitOpError("expected ")
+           << name << " to be representable in f32, but got "
+           << optim::detail::getShortest(number);
+  }
   return op->emitOpError("expected a finite ")
          << name << " of at least 0, but got "
          << optim::detail::getShortest(value.convertToDouble());

@@ -123,21 +123,21 @@ func.func @positive_factor(%g: tensor<?x?xf32>, %r: f32, %t: i64)
 // With eps > 0 a constant moves into it: ||4 g|| + eps = 4 (||g|| + eps/4).
 // CHECK-LABEL: func.func @factor_into_eps
 // CHECK-SAME: (%[[G:.*]]: tensor<?x?xf32>,
-// CHECK-NEXT: geo.max_row %[[G]] radius(%{{.*}}) {eps = 0.25}
-// CHECK-NEXT: geo.spectral %[[G]] radius(%{{.*}}) {eps = 0.5, schedule
-// CHECK-NEXT: geo.normalize_rows %[[G]] {eps = 2.0}
+// CHECK-NEXT: geo.max_row %[[G]] radius(%{{.*}}) {eps = 0.03125}
+// CHECK-NEXT: geo.spectral %[[G]] radius(%{{.*}}) {eps = 0.0625, schedule
+// CHECK-NEXT: geo.normalize_rows %[[G]] {eps = 0.125}
 func.func @factor_into_eps(%g: tensor<?x?xf32>, %r: f32)
     -> (tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) {
   %c = arith.constant 4.0 : f32
   %0 = geo.scale %g, %c
-  %1 = geo.max_row %0 radius(%r) {eps = 1.0}
-  %2 = geo.spectral %0 radius(%r) {schedule = "jordan", steps = 5, eps = 2.0}
-  %3 = geo.normalize_rows %0 {eps = 8.0}
+  %1 = geo.max_row %0 radius(%r) {eps = 0.125}
+  %2 = geo.spectral %0 radius(%r) {schedule = "jordan", steps = 5, eps = 0.25}
+  %3 = geo.normalize_rows %0 {eps = 0.5}
   return %1, %2, %3 : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>
 }
 
 // A factor that is not known to be positive, one that is not known where eps
-// would have to take it, and one that would push eps out of f32.
+// would have to take it, and ones that would push eps out of f32 or over 1.
 // CHECK-LABEL: func.func @factors_that_stay
 // CHECK: geo.scale
 // CHECK-NEXT: geo.max_row
@@ -147,8 +147,10 @@ func.func @factor_into_eps(%g: tensor<?x?xf32>, %r: f32)
 // CHECK-NEXT: geo.max_row
 // CHECK-NEXT: geo.scale
 // CHECK-NEXT: geo.max_row
+// CHECK-NEXT: geo.scale
+// CHECK-NEXT: geo.max_row {{.*}} {eps = 1.0e-08}
 func.func @factors_that_stay(%g: tensor<?x?xf32>, %c: f32, %r: f32, %t: i64)
-    -> (tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) {
+    -> (tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) {
   %0 = geo.scale %g, %c
   %1 = geo.max_row %0 radius(%r)
   %minus = arith.constant -2.0 : f32
@@ -159,7 +161,10 @@ func.func @factors_that_stay(%g: tensor<?x?xf32>, %c: f32, %r: f32, %t: i64)
   %huge = arith.constant 1.0e+35 : f32
   %6 = geo.scale %g, %huge
   %7 = geo.max_row %6 radius(%r) {eps = 1.0e-8}
-  return %1, %3, %5, %7 : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>
+  %tiny = arith.constant 1.0e-9 : f32
+  %8 = geo.scale %g, %tiny
+  %9 = geo.max_row %8 radius(%r) {eps = 1.0e-8}
+  return %1, %3, %5, %7, %9 : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>
 }
 
 // CHECK-LABEL: func.func @normalize_twice

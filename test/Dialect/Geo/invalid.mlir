@@ -202,8 +202,32 @@ func.func @safety(%n: tensor<4x2xf32>, %r: f32) {
 // -----
 
 func.func @small_safety(%n: tensor<4x2xf32>, %r: f32) {
-  // expected-error@+1 {{'geo.spectral' op expected safety to be at least 1, but got 0.9}}
+  // expected-error@+1 {{'geo.spectral' op expected safety in [1, 2], but got 0.9}}
   %0 = geo.spectral %n radius(%r) {schedule = "polar_express", steps = 5, safety = 0.9} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @spectral_large_safety(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected safety in [1, 2], but got 1e+300}}
+  %0 = geo.spectral %n radius(%r) {schedule = "polar_express", steps = 20, safety = 1.0e300} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @large_eps(%g: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.max_row' op expected eps below 1, but got 1e+300}}
+  %0 = geo.max_row %g radius(%r) {eps = 1.0e300} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @eps_of_one(%m: tensor<4x2xf32>, %lr: f32, %t: i64) {
+  // expected-error@+1 {{'geo.adamw' op expected eps below 1, but got 1}}
+  %0:3 = geo.adamw %m, %m, %m lr(%lr) step(%t) {beta1 = 0.9, beta2 = 0.999, eps = 1.0} : tensor<4x2xf32>
   return
 }
 

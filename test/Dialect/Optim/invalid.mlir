@@ -393,3 +393,20 @@ func.func @f(%w: tensor<?x?xf32>) {
   // expected-error@+1 {{expects parent op 'optim.rule'}}
   optim.yield %w
 }
+
+// -----
+
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) state() {
+  optim.yield %w
+}
+optim.spec @s {
+  // expected-error@+1 {{expected lr to be representable in f32, but got 1.0e+300}}
+  optim.group @a ["x"] uses @r lr 1.0e300
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected wd to be representable in f32, but got 1.0e-60}}
+  optim.bound_group @a uses "r" lr 1.0 wd 1.0e-60
+}

@@ -137,9 +137,9 @@ TEST(Schedules, BadArgumentsAreNamed) {
             "expected safety only with schedule polar_express, but got it "
             "with jordan");
   EXPECT_EQ(getError("polar_express", 5, 0.5),
-            "expected safety to be at least 1, but got 0.5");
+            "expected safety in [1, 2], but got 0.5");
   EXPECT_EQ(getError("polar_express", 5, NAN),
-            "expected safety to be at least 1, but got nan");
+            "expected safety in [1, 2], but got nan");
 }
 
 TEST(Schedules, Flops) {
