@@ -8,6 +8,7 @@
 #include "dialects/Geo/GeoDetail.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Format.h"
 
 #include <cmath>
@@ -50,7 +51,8 @@ static bool isDefault(NamedAttribute setting) {
 /// Prints the attributes that the syntax does not show elsewhere, numbers as
 /// people write them, then the type of the matrices.
 static void printSettings(OpAsmPrinter &printer, Operation *op,
-                          DictionaryAttr settings, Type type) {
+                          DictionaryAttr settings, Type type,
+                          ArrayRef<StringRef> = {}) {
   SmallVector<NamedAttribute> shown;
   for (NamedAttribute setting : settings)
     if (!isDefault(setting) && !isa<DotAttr>(setting.getValue()) &&
@@ -75,9 +77,111 @@ static void printSettings(OpAsmPrinter &printer, Operation *op,
     printer << " : " << type;
 }
 
+/// The sort of value that a setting takes; nothing for attributes that are no
+/// settings, since the syntax shows them elsewhere.
+enum class SettingKind { none, number, count, text, flag };
+
+static SettingKind getSettingKind(StringRef name) {
+  return llvm::StringSwitch<SettingKind>(name)
+      .Cases({"beta", "beta1", "beta2", "eps", "safety"}, SettingKind::number)
+      .Case("steps", SettingKind::count)
+      .Cases({"schedule", "kind"}, SettingKind::text)
+      .Case("nesterov", SettingKind::flag)
+      .Default(SettingKind::none);
+}
+
+/// The value as an attribute of that kind, or null where it is of another. An
+/// integer is a number too, as people write `eps = 0`.
+static Attribute convertSetting(SettingKind kind, Attribute value) {
+  auto integer = dyn_cast<IntegerAttr>(value);
+  bool isCount = integer && integer.getType().isSignlessInteger(64);
+  Builder builder(value.getContext());
+  switch (kind) {
+  case SettingKind::number:
+    if (isCount)
+      return builder.getF64FloatAttr(static_cast<double>(integer.getInt()));
+    if (auto number = dyn_cast<FloatAttr>(value))
+      return number.getType().isF64() ? value : Attribute();
+    return {};
+  case SettingKind::count:
+    return isCount ? value : Attribute();
+  case SettingKind::text:
+    return isa<StringAttr>(value) ? value : Attribute();
+  case SettingKind::flag:
+    return isa<UnitAttr>(value) ? value : Attribute();
+  case SettingKind::none:
+    return {};
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static StringRef describe(SettingKind kind) {
+  switch (kind) {
+  case SettingKind::number:
+    return "a float (f64)";
+  case SettingKind::count:
+    return "an integer (i64)";
+  case SettingKind::text:
+    return "a string";
+  case SettingKind::flag:
+    return "no value";
+  case SettingKind::none:
+    return "nothing";
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static ParseResult refuseSetting(OpAsmParser &parser, SMLoc loc, StringRef name,
+                                 ArrayRef<StringRef> names) {
+  InFlightDiagnostic diag = parser.emitError(loc, "unknown setting '")
+                            << name << "', expected ";
+  SmallVector<StringRef> known;
+  for (StringRef other : names)
+    if (getSettingKind(other) != SettingKind::none)
+      known.push_back(other);
+  if (known.empty())
+    return diag << "none here";
+  if (known.size() > 1)
+    diag << "one of ";
+  llvm::interleaveComma(known, diag,
+                        [&](StringRef other) { diag << "'" << other << "'"; });
+  return diag;
+}
+
+/// Parses `name` or `name = value` of an op with attributes `names`. A name
+/// with a dot belongs to a dialect and is left alone.
+static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
+                                ArrayRef<StringRef> names) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string name;
+  Attribute value = parser.getBuilder().getUnitAttr();
+  if (parser.parseKeywordOrString(&name))
+    return failure();
+  SettingKind kind = getSettingKind(name);
+  bool isForeign = StringRef(name).contains('.');
+  if (!isForeign &&
+      (kind == SettingKind::none || !llvm::is_contained(names, name)))
+    return refuseSetting(parser, loc, name, names);
+  if (settings.get(name))
+    return parser.emitError(loc, "setting '") << name << "' is given twice";
+  if (succeeded(parser.parseOptionalEqual())) {
+    loc = parser.getCurrentLocation();
+    if (parser.parseAttribute(value))
+      return failure();
+  }
+  Attribute converted = isForeign ? value : convertSetting(kind, value);
+  if (!converted)
+    return parser.emitError(loc, "expected ")
+           << describe(kind) << " for '" << name << "', but got " << value;
+  settings.append(name, converted);
+  return success();
+}
+
 static ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
-                                 Type &type) {
-  if (parser.parseOptionalAttrDict(settings))
+                                 Type &type, ArrayRef<StringRef> names) {
+  if (parser.parseCommaSeparatedList(
+          OpAsmParser::Delimiter::OptionalBraces,
+          [&] { return parseSetting(parser, settings, names); }))
     return failure();
   if (succeeded(parser.parseOptionalColon()))
     return parser.parseType(type);
@@ -113,7 +217,7 @@ ParseResult MomentumOp::parse(OpAsmParser &parser, OperationState &result) {
   Type type;
   if (parser.parseOperand(buffer) || parser.parseComma() ||
       parser.parseOperand(gradient) ||
-      parseSettings(parser, result.attributes, type) ||
+      parseSettings(parser, result.attributes, type, getAttributeNames()) ||
       parser.resolveOperands({buffer, gradient}, type, result.operands))
     return failure();
   // The look-ahead is a result only where it is asked for.

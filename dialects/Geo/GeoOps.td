@@ -111,7 +111,8 @@ def Geo_ScaleOp : Geo_ElementwiseOp<"scale",
   let arguments = (ins Geo_Matrix:$input, F32:$factor);
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
-    $input `,` $factor `` custom<Settings>(attr-dict, type($input))
+    $input `,` $factor ``
+    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
   }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
@@ -138,7 +139,8 @@ def Geo_EmaOp : Geo_ElementwiseOp<"ema",
   let arguments = (ins Geo_Matrix:$buffer, Geo_Matrix:$gradient, F64Attr:$beta);
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
-    $buffer `,` $gradient `` custom<Settings>(attr-dict, type($buffer))
+    $buffer `,` $gradient ``
+    custom<Settings>(attr-dict, type($buffer), "getAttributeNames()")
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
@@ -189,7 +191,8 @@ def Geo_CorrectBiasOp : Geo_ElementwiseOp<"correct_bias",
   let arguments = (ins Geo_Matrix:$input, I64:$step, F64Attr:$beta);
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
-    $input `,` $step `` custom<Settings>(attr-dict, type($input))
+    $input `,` $step ``
+    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
   }];
   let hasFolder = 1;
 }
@@ -215,7 +218,10 @@ def Geo_CenterOp : Geo_Op<"center", [AllTypesMatch<["input", "result"]>]> {
   }];
   let arguments = (ins Geo_Matrix:$input);
   let results = (outs Geo_Matrix:$result);
-  let assemblyFormat = "$input `` custom<Settings>(attr-dict, type($input))";
+  let assemblyFormat = [{
+    $input ``
+    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+  }];
   let hasFolder = 1;
   let hasVerifier = 0;
 }
@@ -237,7 +243,10 @@ def Geo_NormalizeRowsOp : Geo_RowOp<"normalize_rows",
   }];
   let arguments = (ins Geo_Matrix:$input, DefaultValuedAttr<F64Attr, "0.0">:$eps);
   let results = (outs Geo_Matrix:$result);
-  let assemblyFormat = "$input `` custom<Settings>(attr-dict, type($input))";
+  let assemblyFormat = [{
+    $input ``
+    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+  }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
@@ -257,7 +266,10 @@ def Geo_RowSquaresOp : Geo_RowOp<"row_squares",
   }];
   let arguments = (ins Geo_Matrix:$input);
   let results = (outs Geo_RowValues:$result);
-  let assemblyFormat = "$input `` custom<Settings>(attr-dict, type($input))";
+  let assemblyFormat = [{
+    $input ``
+    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,7 +304,7 @@ def Geo_MaxRowOp : Geo_RowOp<"max_row", Geo_OracleTraits<>.traits> {
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient))
+    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
   }];
 }
 
@@ -321,7 +333,7 @@ def Geo_CommonBallOp : Geo_Op<"common_ball", Geo_OracleTraits<
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient))
+    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
   }];
 }
 
@@ -376,7 +388,7 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits> {
   }];
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` `` custom<Dot>($dot) ``
-    custom<Settings>(attr-dict, type($gradient))
+    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
   }];
 }
 
@@ -405,7 +417,8 @@ def Geo_ShapeScaleOp : Geo_Op<"shape_scale"> {
                        DefaultValuedAttr<StrAttr, "\"original\"">:$kind);
   let results = (outs F32:$result);
   let assemblyFormat = [{
-    $radius `,` $weight `` custom<Settings>(attr-dict, type($weight))
+    $radius `,` $weight ``
+    custom<Settings>(attr-dict, type($weight), "getAttributeNames()")
   }];
   let extraClassDeclaration = [{
     /// s(m, n), where the shape is static.
@@ -446,7 +459,7 @@ def Geo_AdamWOp : Geo_ElementwiseOp<"adamw",
                       Geo_Matrix:$newExpAvgSq);
   let assemblyFormat = [{
     $expAvg `,` $expAvgSq `,` $gradient `lr` `(` $lr `)` `step` `(` $step `)`
-    `` custom<Settings>(attr-dict, type($gradient))
+    `` custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
   }];
 }
 
@@ -470,7 +483,7 @@ def Geo_ApplyOp : Geo_ElementwiseOp<"apply",
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $weight `,` $increment (`decay` `(` $lr^ `,` $wd `)`)? ``
-    custom<Settings>(attr-dict, type($weight))
+    custom<Settings>(attr-dict, type($weight), "getAttributeNames()")
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
