@@ -127,6 +127,21 @@ TEST(Report, Comparison) {
   EXPECT_TRUE(fs::exists(folder.path("comparison/comparison.json")));
 }
 
+TEST(Report, ComparisonSaysThatLengthsDiffer) {
+  TemporaryFolder folder;
+  writeRun(folder.path("a"), 1, 1);
+  writeRun(folder.path("b"), 1, 1);
+  const std::string lines = readFile(folder.path("b/metrics.jsonl"));
+  writeFile(folder.path("b/metrics.jsonl"),
+            lines.substr(0, lines.find('\n') + 1));
+  const std::string text = compareRuns({folder.path("a"), folder.path("b")},
+                                       folder.path("comparison"));
+  EXPECT_NE(text.find("The runs differ in their number of steps (a 3, b 1): "
+                      "their last values do not compare like with like.\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Report, ComparisonOfNothing) {
   TemporaryFolder folder;
   writeRun(folder.path("a"), 1, 1);
