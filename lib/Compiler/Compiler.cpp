@@ -22,6 +22,7 @@
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -185,6 +186,9 @@ Error Compilation::addParameters() {
         tensor.aliases.empty() ? StringAttr()
                                : builder.getStringAttr(tensor.aliases));
   }
+  // Passes take a verified spec for granted, aliases of other tensors included.
+  if (failed(mlir::verify(spec)))
+    return reported("params");
   return Error::success();
 }
 
