@@ -20,9 +20,9 @@
 #include "lib/Target/Linker.h"
 #include "lib/Target/Manifest.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
