@@ -4,7 +4,7 @@
 #   tools/fetch-data.sh DIR [--no-install] [--ranks-only]
 #
 # DIR/text/*.txt     the Perl manual (Debian package perl-doc, GPL or Artistic):
-#                    2 million words of English, its markup removed
+#                    640,000 words of English, its markup removed
 # DIR/gpt2.tiktoken  GPT-2's BPE ranks, from PyPI's openai-whisper (MIT)
 #
 # What is there already is kept. A file of one's own works as well: see
@@ -46,8 +46,12 @@ if [ $want_text = 1 ] && [ ! -e "$dir/text/done" ]; then
   rm -rf "$dir/text"
   mkdir -p "$dir/text"
   for pod in "$work"/root/usr/share/perl/*/pod/*.pod; do
-    # The change logs of old releases would be half of the text.
-    case ${pod##*/} in perl5*delta.pod | perltoc.pod) continue ;; esac
+    case ${pod##*/} in
+      # The change logs of old releases would be half of the text.
+      perl5*delta.pod | perltoc.pod) continue ;;
+      # Not English.
+      perlcn.pod | perljp.pod | perlko.pod | perltw.pod) continue ;;
+    esac
     plain_text "$pod" >"$dir/text/$(basename "$pod" .pod).txt"
   done
   touch "$dir/text/done"
