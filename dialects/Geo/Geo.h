@@ -20,6 +20,10 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/TilingInterface.h"
 
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
 #include "dialects/Geo/GeoDialect.h.inc"
 #include "dialects/Geo/GeoEnums.h.inc"
 

@@ -44,4 +44,27 @@ def Geo_GeometryOpInterface : OpInterface<"GeometryOpInterface"> {
   ];
 }
 
+def Geo_ExpandOpInterface : OpInterface<"ExpandOpInterface"> {
+  let cppNamespace = "::mlir::geo";
+  let description = [{
+    An op that needs matrix products or sums over a whole matrix, so that no
+    tile of it is an op of its kind. `geo-expand-spectral` replaces it by what
+    this builds: ops that are tiled (geo ops, `linalg.generic`), products, and
+    ops with this interface, which are expanded in turn. A geometry that
+    iterates implements it, and no pass is edited.
+
+    Products are `linalg.matmul` of the forms A B and A^T B, which read their
+    right operand by contiguous rows; their sides may be rounded up, with
+    zeros; a precision other than ieee is handed on as attribute `geo.dot`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds the values of all results at the rewriter's insertion point, the
+        sides of products rounded up to multiples of `padTo` where zeros change
+        nothing. Fails on a dynamic shape, and on nothing else.
+      }], "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "expand",
+      (ins "::mlir::RewriterBase &":$rewriter, "int64_t":$padTo)>
+  ];
+}
+
 #endif // STEEP_DIALECTS_GEO_GEOINTERFACES_TD

@@ -337,7 +337,8 @@ def Geo_CommonBallOp : Geo_Op<"common_ball", Geo_OracleTraits<
   }];
 }
 
-def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits> {
+def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits # [
+    DeclareOpInterfaceMethods<Geo_ExpandOpInterface>]> {
   let summary = "oracle of the spectral norm, by Newton-Schulz";
   let description = [{
     `S = -r NS(G / (||G||_F + eps))`. `NS` moves every singular value towards 1
@@ -380,11 +381,6 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits> {
   let extraClassDeclaration = [{
     /// Coefficients of all steps; nothing where the verifier would fail.
     std::optional<std::vector<::steep::schedules::Triple>> getTriples();
-
-    /// Builds the iteration with sides rounded up to multiples of `padTo`, and
-    /// returns the increment. Fails on dynamic shapes.
-    ::mlir::FailureOr<::mlir::Value> expand(::mlir::OpBuilder &b,
-                                            int64_t padTo);
   }];
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` `` custom<Dot>($dot) ``

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -178,18 +179,17 @@ Value Expansion::createIncrement(Value x) {
       })[0];
 }
 
-FailureOr<Value> SpectralOp::expand(OpBuilder &b, int64_t padTo) {
+FailureOr<SmallVector<Value>> SpectralOp::expand(RewriterBase &rewriter,
+                                                 int64_t padTo) {
   if (!cast<RankedTensorType>(getGradient().getType()).hasStaticShape())
     return failure();
   std::optional<steep::schedules::Schedule> schedule = getTriples();
   if (!schedule)
     return failure();
-  return Expansion(b, *this, padTo).build(*schedule);
+  return SmallVector<Value>{Expansion(rewriter, *this, padTo).build(*schedule)};
 }
 
 FailureOr<SmallVector<Value>> SpectralOp::decomposeOperation(OpBuilder &b) {
-  FailureOr<Value> increment = expand(b, /*padTo=*/1);
-  if (failed(increment))
-    return failure();
-  return SmallVector<Value>{*increment};
+  IRRewriter rewriter(b);
+  return expand(rewriter, /*padTo=*/1);
 }

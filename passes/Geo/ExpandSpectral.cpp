@@ -1,4 +1,4 @@
-//===- ExpandSpectral.cpp - geo.spectral as its matrix products -----------===//
+//===- ExpandSpectral.cpp - geometries as their matrix products -----------===//
 //
 // Part of the Steep project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,12 @@ namespace mlir::geo {
 using namespace mlir;
 using namespace mlir::geo;
 
+static SmallVector<ExpandOpInterface> collect(Operation *root) {
+  SmallVector<ExpandOpInterface> ops;
+  root->walk([&](ExpandOpInterface op) { ops.push_back(op); });
+  return ops;
+}
+
 namespace {
 struct ExpandSpectral : mlir::geo::impl::ExpandSpectralBase<ExpandSpectral> {
   using Base::Base;
@@ -31,19 +37,20 @@ struct ExpandSpectral : mlir::geo::impl::ExpandSpectralBase<ExpandSpectral> {
           << padTo.getValue();
       return signalPassFailure();
     }
-    SmallVector<SpectralOp> ops;
-    getOperation().walk([&](SpectralOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
-    for (SpectralOp op : ops) {
-      rewriter.setInsertionPoint(op);
-      FailureOr<Value> increment = op.expand(rewriter, padTo);
-      if (failed(increment)) {
-        op.emitOpError("expected a static shape to be expanded, but got ")
-            << op.getGradient().getType();
-        return signalPassFailure();
+    // An expansion may hold ops that are expanded in turn.
+    for (auto ops = collect(getOperation()); !ops.empty();
+         ops = collect(getOperation()))
+      for (ExpandOpInterface op : ops) {
+        rewriter.setInsertionPoint(op);
+        FailureOr<SmallVector<Value>> values = op.expand(rewriter, padTo);
+        if (failed(values)) {
+          op->emitOpError("expected a static shape to be expanded, but got ")
+              << op->getOperand(0).getType();
+          return signalPassFailure();
+        }
+        rewriter.replaceOp(op, *values);
       }
-      rewriter.replaceOp(op, *increment);
-    }
   }
 };
 } // namespace

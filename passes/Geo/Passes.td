@@ -61,12 +61,16 @@ def InferCentering : GeoPass<"geo-infer-centering"> {
 }
 
 def ExpandSpectral : GeoPass<"geo-expand-spectral"> {
-  let summary = "write geo.spectral as its matrix products";
+  let summary = "write geometries that need a whole matrix as their products";
   let description = [{
-    Unrolls the Newton-Schulz steps of every `geo.spectral`; nothing is
-    approximate that the op did not already say. The iterate X is kept tall,
-    B x S, transposed once at either end where the weight is wide, so that
-    products read their right operand by contiguous rows:
+    Replaces every op that implements `ExpandOpInterface` by its expansion,
+    until none is left; nothing is approximate that the op did not already say.
+    The pass knows none of these ops.
+
+    `geo.spectral`, after which it is named, becomes its Newton-Schulz steps,
+    unrolled. The iterate X is kept tall, B x S, transposed once at either end
+    where the weight is wide, so that products read their right operand by
+    contiguous rows:
 
         inv = 1 / (sqrt(sum of row_squares(G)) + eps)        in f64, rounded
         X = G inv
