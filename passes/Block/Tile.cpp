@@ -14,6 +14,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
 #include "passes/Block/Cleanup.h"
+#include "passes/Block/Config.h"
+#include "passes/Block/Cutting.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/Tiler.h"
 
@@ -37,48 +39,19 @@ namespace mlir::block {
 using namespace mlir;
 using namespace mlir::block;
 using bufferization::MaterializeInDestinationOp;
-using bufferization::ToTensorOp;
-
-/// Columns of a step where a matrix is read transposed: rows of that matrix, in
-/// as many lines of the first-level cache, which may all fall into one set.
-static constexpr int64_t transposedColumns = 8;
 
 namespace {
 
-/// One result of a kernel and the tensor whose memory it goes to.
-struct Output {
-  Value value;
-  Value memory;
-  Value dest;
-
-  RankedTensorType type() const {
-    return cast<RankedTensorType>(value.getType());
-  }
-};
-
-/// How a kernel is cut. A dimension of the results is cut into blocks, and
-/// within a block into steps.
-struct Cut {
-  int64_t size, block, step;
-
-  int64_t blocks() const { return llvm::divideCeil(size, block); }
-  /// What whole steps cover.
-  int64_t whole() const { return size - size % step; }
-};
-
 class KernelTiling {
 public:
-  KernelTiling(func::FuncOp func, ConfigAttr config)
-      : func(func), config(config), builder(func.getContext()),
-        loc(func.getLoc()) {}
+  KernelTiling(func::FuncOp func, const Cutting &cutting)
+      : func(func), outputs(cutting.outputs), cuts(cutting.cuts),
+        product(cutting.product), deep(cutting.deep),
+        builder(func.getBody().front().getTerminator()), loc(func.getLoc()) {}
 
   LogicalResult run();
 
 private:
-  LogicalResult collectOutputs();
-  LogicalResult chooseCuts();
-  void findProduct();
-
   scf::ForallOp buildForall();
   LogicalResult buildBlock(scf::ForallOp forall);
   FailureOr<SmallVector<Value>> buildLoops(unsigned depth, ValueRange blocks,
@@ -110,20 +83,17 @@ private:
   }
 
   func::FuncOp func;
-  ConfigAttr config;
+  ArrayRef<Output> outputs;
+  ArrayRef<Cut> cuts;
+  linalg::LinalgOp product;
+  std::optional<Cut> deep;
   OpBuilder builder;
   Location loc;
-  SmallVector<Output> outputs;
-  SmallVector<Cut, 2> cuts; // of the leading dimensions of the results
   /// Where the current block starts, how large it is, where in it the current
   /// step is, and how large that is; for each cut dimension.
   SmallVector<OpFoldResult, 2> start, extent, local;
   SmallVector<int64_t, 2> step;
 
-  /// The matrix product of the kernel, if it has one.
-  linalg::LinalgOp product;
-  /// How the product's sums are cut, if they are: see buildDeepProduct.
-  std::optional<Cut> deep;
   /// Which of the sums' terms a tile adds to what is there, and from which on;
   /// none: it puts there what the sums start from.
   OpFoldResult termsStart;
@@ -131,158 +101,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// What a kernel computes, and how it is cut
-//===----------------------------------------------------------------------===//
-
-LogicalResult KernelTiling::collectOutputs() {
-  SmallVector<MaterializeInDestinationOp> stores(
-      func.getOps<MaterializeInDestinationOp>());
-  if (stores.empty())
-    return func.emitOpError("kernel has no result");
-  builder.setInsertionPoint(func.getBody().front().getTerminator());
-  for (MaterializeInDestinationOp store : stores) {
-    auto type = dyn_cast<RankedTensorType>(store.getSource().getType());
-    if (!type || !type.hasStaticShape())
-      return store.emitOpError("expected a result of static shape");
-    Output output{store.getSource(), store.getDest(), nullptr};
-    for (ToTensorOp read : func.getOps<ToTensorOp>()) {
-      if (read.getBuffer() != output.memory)
-        continue;
-      if (output.dest)
-        return read.emitOpError("second view of an argument that the kernel "
-                                "overwrites");
-      output.dest = read;
-      read.setWritable(true);
-    }
-    if (!output.dest)
-      output.dest = ToTensorOp::create(builder, store.getLoc(), type,
-                                       output.memory, /*restrict=*/true,
-                                       /*writable=*/true);
-    outputs.push_back(output);
-  }
-  for (MaterializeInDestinationOp store : stores)
-    store.erase();
-  return success();
-}
-
-static bool isContraction(Operation *op) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return linalgOp && linalgOp.getNumLoops() == 3 &&
-         linalg::isaContractionOpInterface(linalgOp);
-}
-
-void KernelTiling::findProduct() {
-  for (Operation &op : func.getBody().getOps())
-    if (isContraction(&op))
-      product = cast<linalg::LinalgOp>(op);
-  ArrayRef<int64_t> tile = config.getTile();
-  if (!product || tile.size() < 3 || outputs.size() != 1 ||
-      outputs[0].value != product->getResult(0))
-    return;
-  SmallVector<unsigned> loops;
-  product.getReductionDims(loops);
-  int64_t depth = product.getStaticLoopRanges()[loops.front()];
-  if (depth > tile[2])
-    deep = Cut{depth, depth, tile[2]};
-}
-
-/// Whether the first dimension of a result counts rows. A vector may also run
-/// along the columns (a mean row): it does if it came from sums over rows.
-static bool ownsRows(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || type.getRank() == 0)
-    return false;
-  if (type.getRank() >= 2)
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (!isa_and_nonnull<TilingInterface>(op))
-    return false;
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    AffineMap map =
-        linalgOp.getIndexingMapMatchingResult(cast<OpResult>(value));
-    unsigned dim = map.getNumResults() == 1
-                       ? cast<AffineDimExpr>(map.getResult(0)).getPosition()
-                       : 0;
-    for (OpOperand *input : linalgOp.getDpsInputOperands()) {
-      AffineMap read = linalgOp.getMatchingIndexingMap(input);
-      if (read.getNumResults() >= 2)
-        return read.getResult(0) == getAffineDimExpr(dim, value.getContext());
-      if (read.getNumResults() == 1 && ownsRows(input->get()))
-        return true;
-    }
-    return false;
-  }
-  // geo: sums along the rows of a matrix.
-  return llvm::any_of(op->getOperandTypes(), [](Type operand) {
-    auto matrix = dyn_cast<RankedTensorType>(operand);
-    return matrix && matrix.getRank() == 2;
-  });
-}
-
-/// Whether every op works element by element, and one of them reads a matrix
-/// transposed. Padding is cut into whole rows only.
-static bool isTransposing(func::FuncOp func) {
-  bool transposes = false;
-  for (Operation &op : func.getBody().getOps()) {
-    if (isa<tensor::InsertSliceOp>(op))
-      return false;
-    auto interface = dyn_cast<TilingInterface>(op);
-    if (!interface || llvm::all_of(op.getResultTypes(), [](Type type) {
-          return cast<RankedTensorType>(type).getRank() == 0;
-        }))
-      continue;
-    SmallVector<utils::IteratorType> loops = interface.getLoopIteratorTypes();
-    if (loops.size() != 2 || !llvm::all_of(loops, [](utils::IteratorType type) {
-          return type == utils::IteratorType::parallel;
-        }))
-      return false;
-    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-      for (AffineMap map : linalgOp.getIndexingMapsArray())
-        transposes |= map.getNumResults() == 2 && !map.isIdentity();
-  }
-  return transposes;
-}
-
-LogicalResult KernelTiling::chooseCuts() {
-  ArrayRef<int64_t> shape = outputs.front().type().getShape();
-  findProduct();
-  if (product) {
-    if (config.getTile().size() < 2 || config.getMicro().size() != 2)
-      return func.emitOpError(
-          "expected tile = [m, n] and micro = [m, n] in the "
-          "config of a matrix product");
-    for (unsigned dim : {0u, 1u}) {
-      // A step no larger than the matrix, a block of whole steps.
-      int64_t size = shape[dim];
-      int64_t micro = std::min(config.getMicro()[dim], size);
-      int64_t tile = std::min(config.getTile()[dim], size);
-      cuts.push_back({size, std::max(tile - tile % micro, micro), micro});
-    }
-  } else if (ownsRows(outputs.front().value)) {
-    int64_t rows = std::max<int64_t>(config.getRows(), 1);
-    cuts.push_back({shape[0], std::min(rows, shape[0]), 1});
-    // A few columns of all rows of a block, then the next columns: the lines
-    // that one row reads a number each of are still near for the next row.
-    if (isTransposing(func) && llvm::all_of(outputs, [](const Output &output) {
-          return output.type().getRank() == 2;
-        }))
-      cuts.push_back(
-          {shape[1], shape[1], std::min(transposedColumns, shape[1])});
-  }
-  for (Output &output : outputs) {
-    ArrayRef<int64_t> other = output.type().getShape();
-    bool fits = other.size() >= cuts.size();
-    for (unsigned dim = 0; fits && dim < cuts.size(); ++dim)
-      fits = other[dim] == cuts[dim].size;
-    if (!fits)
-      return func.emitOpError("results of shapes ")
-             << outputs.front().type() << " and " << output.type()
-             << " cannot be cut together";
-  }
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Loops
@@ -577,8 +395,6 @@ static LogicalResult decomposeGeo(func::FuncOp func) {
 }
 
 LogicalResult KernelTiling::run() {
-  if (failed(collectOutputs()) || failed(chooseCuts()))
-    return failure();
   if (failed(buildBlock(buildForall())))
     return failure();
   eraseDead(func);
@@ -600,12 +416,11 @@ struct TilePass : block::impl::TileBase<TilePass> {
     func::FuncOp func = getOperation();
     if (!func->hasAttr(BlockDialect::kernelAttrName))
       return;
-    auto config = func->getAttrOfType<ConfigAttr>(BlockDialect::configAttrName);
-    if (!config) {
-      func.emitOpError("kernel has no #block.config");
+    FailureOr<ConfigAttr> config = getConfig(func);
+    if (failed(config))
       return signalPassFailure();
-    }
-    if (failed(KernelTiling(func, config).run()))
+    FailureOr<Cutting> cutting = Cutting::choose(func, *config);
+    if (failed(cutting) || failed(KernelTiling(func, *cutting).run()))
       signalPassFailure();
   }
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
 #include "passes/Block/Cleanup.h"
+#include "passes/Block/Config.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/VectorEmitter.h"
 
@@ -103,9 +104,10 @@ struct VectorizePass : block::impl::VectorizeBase<VectorizePass> {
     func::FuncOp func = getOperation();
     if (!func->hasAttr(BlockDialect::kernelAttrName))
       return;
-    auto config = func->getAttrOfType<ConfigAttr>(BlockDialect::configAttrName);
-    int64_t chunk =
-        config && config.getChunk() > 0 ? config.getChunk() : defaultChunk;
+    FailureOr<ConfigAttr> config = getConfig(func);
+    if (failed(config))
+      return signalPassFailure();
+    int64_t chunk = config->getChunk() > 0 ? config->getChunk() : defaultChunk;
     SmallVector<Block *> blocks;
     func.walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "passes/Block/Config.h"
 #include "passes/Block/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -133,8 +134,8 @@ static LogicalResult verifyKernel(func::FuncOp kernel) {
     return kernel.emitOpError("expected a kernel to have a body of one block");
   if (failed(verifySignature(kernel)))
     return failure();
-  if (!kernel->hasAttr(BlockDialect::configAttrName))
-    return kernel.emitOpError("expected a kernel to have a #block.config");
+  if (failed(getConfig(kernel)))
+    return failure();
   // The cause before its consequences: a geo op that is left keeps tensors.
   for (auto verify : {verifyDecomposed, verifyInside}) {
     WalkResult result =

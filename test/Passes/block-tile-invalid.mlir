@@ -1,6 +1,6 @@
 // RUN: %limit steep-opt %s --split-input-file --block-tile --verify-diagnostics
 
-// expected-error@+1 {{kernel has no #block.config}}
+// expected-error@+1 {{expected a kernel to have a #block.config, which block-select-config gives it}}
 func.func @no_config(%X: memref<4xf32>) attributes {block.kernel} {
   return
 }

@@ -47,3 +47,13 @@ func.func @fast(%X: memref<4x4xf32>) attributes {block.kernel, block.config = #b
   bufferization.materialize_in_destination %y in restrict writable %X : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
   return
 }
+
+// -----
+
+// Without a config, also where block-tile, which asks for it too, is not run:
+// RUN: %limit not steep-opt %s --block-vectorize --split-input-file 2>&1 | FileCheck %s
+// CHECK: 'func.func' op expected a kernel to have a #block.config, which block-select-config gives it
+// expected-error@+1 {{expected a kernel to have a #block.config, which block-select-config gives it}}
+func.func @no_config(%X: memref<4xf32>) attributes {block.kernel} {
+  return
+}

@@ -33,7 +33,7 @@ func.func @dynamic(%x: memref<?xf32>) attributes {
 
 // -----
 
-// expected-error@+1 {{'func.func' op expected a kernel to have a #block.config}}
+// expected-error@+1 {{'func.func' op expected a kernel to have a #block.config, which block-select-config gives it}}
 func.func @undecided(%x: memref<4xf32>) attributes {block.kernel, block.grid = 4 : i64} {
   return
 }

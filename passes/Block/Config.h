@@ -1,0 +1,22 @@
+//===- Config.h - the decisions about a kernel ----------------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_PASSES_BLOCK_CONFIG_H
+#define STEEP_PASSES_BLOCK_CONFIG_H
+
+#include "dialects/Block/Block.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::block {
+
+/// The #block.config of a kernel. Without one nothing was decided about it:
+/// an error is reported, for no pass but block-select-config decides.
+FailureOr<ConfigAttr> getConfig(func::FuncOp kernel);
+
+} // namespace mlir::block
+
+#endif // STEEP_PASSES_BLOCK_CONFIG_H
