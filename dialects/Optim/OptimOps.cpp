@@ -209,6 +209,48 @@ LogicalResult RuleOp::verify() {
   return success();
 }
 
+/// The ops that some yielded value is computed from. What is dead does not
+/// count: it may be erased.
+static llvm::SmallPtrSet<Operation *, 16> getLiveOps(RuleOp rule) {
+  llvm::SmallPtrSet<Operation *, 16> live;
+  SmallVector<Value> values(rule.getYield().getValues());
+  while (!values.empty()) {
+    Operation *op = values.pop_back_val().getDefiningOp();
+    // Of an op with a body, all that the body reads.
+    if (op && live.insert(op).second)
+      op->walk([&](Operation *inner) {
+        live.insert(inner);
+        llvm::append_range(values, inner->getOperands());
+      });
+  }
+  return live;
+}
+
+/// A state that costs memory and changes nothing is a slip of the pen. Another
+/// state, the weight or the gradient are fine as a new value: it is what they
+/// were at the step before.
+static LogicalResult verifyStates(RuleOp rule) {
+  YieldOp yield = rule.getYield();
+  llvm::SmallPtrSet<Operation *, 16> live = getLiveOps(rule);
+  for (unsigned index = 0; index < rule.getStates().size(); ++index) {
+    Value state = rule.getStates()[index];
+    OpOperand &next = yield->getOpOperand(1 + index);
+    Attribute name = rule.getStateNames()[index];
+    if (llvm::none_of(state.getUses(), [&](OpOperand &use) {
+          return use.getOwner() == yield ? &use != &next
+                                         : live.contains(use.getOwner());
+        }))
+      return rule.emitOpError("expected the rule to read state ")
+             << name << ", which it declares, but no result is computed from "
+             << "it";
+    if (next.get() == state)
+      return yield.emitOpError("expected a new value of state ")
+             << name << ", but got the old one: it starts at zero and would "
+             << "stay there";
+  }
+  return success();
+}
+
 LogicalResult RuleOp::verifyRegions() {
   YieldOp yield = getYield();
   size_t expected = 1 + getStateNames().size();
@@ -227,7 +269,7 @@ LogicalResult RuleOp::verifyRegions() {
     return diag << " to have type " << getWeight().getType() << ", but got "
                 << value.getType();
   }
-  return success();
+  return verifyStates(*this);
 }
 
 //===----------------------------------------------------------------------===//

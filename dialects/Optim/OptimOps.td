@@ -156,7 +156,10 @@ def Optim_RuleOp : Optim_Op<"rule", [
 
     Checked: the signature (weight and gradient of one type, then
     `!optim.scalars`, then the states); names of states are identifiers, occur
-    once and are none of `param`, `grad`, `update`, `step`; the types yielded.
+    once and are none of `param`, `grad`, `update`, `step`; the types yielded;
+    that some result is computed from every state, and that it gets a new value.
+    That value may be the gradient or the weight (what they were at the step
+    before) or another state.
 
     Example:
 

@@ -150,7 +150,7 @@ optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
   %c0 = arith.constant 0 : index
   %q = geo.row_squares %g
   %d = tensor.dim %q, %c0 : tensor<?xf64>
-  %g1 = tensor.cast %g : tensor<?x?xf32> to tensor<?x?xf32>
+  %g1 = tensor.cast %last : tensor<?x?xf32> to tensor<?x?xf32>
   %s, %m1, %v1 = geo.adamw %m, %v, %g1 lr(%lr) step(%t)
     {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-10}
   %w1 = geo.apply %w, %s decay(%lr, %wd)

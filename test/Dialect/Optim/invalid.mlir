@@ -378,6 +378,37 @@ optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
 
 // -----
 
+// expected-error@+1 {{expected the rule to read state "b", which it declares, but no result is computed from it}}
+optim.rule @unused(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    state(%a "a": tensor<?x?xf32>, %b "b": tensor<?x?xf32>) {
+  %a1 = geo.momentum %a, %g {beta = 0.9}
+  %w1 = geo.apply %w, %a1
+  optim.yield %w1, %a1, %g
+}
+
+// -----
+
+// What is read by dead ops alone may lose its reader.
+// expected-error@+1 {{expected the rule to read state "b", which it declares, but no result is computed from it}}
+optim.rule @dead(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    state(%b "b": tensor<?x?xf32>) {
+  %c = geo.center %b
+  %w1 = geo.apply %w, %g
+  optim.yield %w1, %b
+}
+
+// -----
+
+optim.rule @constant(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    state(%b "b": tensor<?x?xf32>) {
+  %b1 = geo.momentum %b, %g {beta = 0.9}
+  %w1 = geo.apply %w, %b1
+  // expected-error@+1 {{expected a new value of state "b", but got the old one: it starts at zero and would stay there}}
+  optim.yield %w1, %b
+}
+
+// -----
+
 // A rule does not see what is around it.
 %0 = arith.constant 1.0 : f32
 // expected-note@+1 {{required by region isolation constraints}}

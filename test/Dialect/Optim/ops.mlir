@@ -35,7 +35,8 @@ optim.spec @bound nonfinite(skip) {
   optim.batch @f update @f_update squares @q ["x"]
 }
 
-// States give their names to the arguments.
+// States give their names to the arguments. These remember the last gradient and
+// the one before: the state that is only handed on is read by that.
 // CHECK-LABEL: optim.rule @two
 // CHECK-SAME:    (%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
 // CHECK-SAME:    state(%exp_avg "exp_avg": tensor<?x?xf32>, %exp_avg_sq "exp_avg_sq": tensor<?x?xf32>) {
@@ -43,8 +44,10 @@ optim.rule @two(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
     state(%m "exp_avg": tensor<?x?xf32>, %v "exp_avg_sq": tensor<?x?xf32>) {
   // CHECK-NEXT: %lr, %wd, %clip, %t = optim.scalars %h
   %lr, %wd, %clip, %t = optim.scalars %h
-  // CHECK-NEXT: optim.yield %w, %exp_avg, %exp_avg_sq{{$}}
-  optim.yield %w, %m, %v
+  // CHECK-NEXT: %[[W:.*]] = geo.apply %w, %exp_avg_sq
+  %w1 = geo.apply %w, %v
+  // CHECK-NEXT: optim.yield %[[W]], %g, %exp_avg{{$}}
+  optim.yield %w1, %g, %m
 }
 
 // CHECK-LABEL: optim.rule @sgd
