@@ -103,20 +103,31 @@ static void buildToCPU(OpPassManager &pm, const PipelineOptions &options) {
   buildCPUPipeline(pm, options);
 }
 
+static void add(StringRef name, StringRef text,
+                void (*build)(OpPassManager &, const PipelineOptions &)) {
+  PassPipelineRegistration<TextOptions>(
+      name, text, [build](OpPassManager &pm, const TextOptions &options) {
+        build(pm, options.get());
+      });
+}
+
 void steepc::registerPipelines() {
-  PassPipelineRegistration<TextOptions>(
-      "steep-to-geo", "from a spec to geometries on static tensors",
-      [](OpPassManager &pm, const TextOptions &options) {
-        buildToGeometry(pm, options.get());
-      });
-  PassPipelineRegistration<TextOptions>(
-      "steep-to-block", "from a spec to steps and kernels in place",
-      [](OpPassManager &pm, const TextOptions &options) {
-        buildToBlock(pm, options.get());
-      });
-  PassPipelineRegistration<TextOptions>(
-      "steep-to-cpu", "from a spec to CPU kernels in the LLVM dialect",
-      [](OpPassManager &pm, const TextOptions &options) {
-        buildToCPU(pm, options.get());
-      });
+  add("steep-to-geo", "from a spec to geometries on static tensors",
+      buildToGeometry);
+  add("steep-to-block", "from a spec to steps and kernels in place",
+      buildToBlock);
+  add("steep-to-cpu", "from a spec to CPU kernels in the LLVM dialect",
+      buildToCPU);
+  // One level at a time: each takes what the one before gives.
+  PassPipelineRegistration<>("steep-spec-to-bound",
+                             "from a spec to rules bound to its parameters",
+                             buildBindPipeline);
+  add("steep-bound-to-geo",
+      "from bound rules to geometries whose products are spelled out",
+      buildGeometryPipeline);
+  add("steep-geo-to-block", "from geometries to steps and kernels in place",
+      buildBlockPipeline);
+  add("steep-block-to-cpu",
+      "from steps and kernels to CPU kernels in the LLVM dialect",
+      buildCPUPipeline);
 }

@@ -42,7 +42,8 @@ void buildCPUPipeline(mlir::OpPassManager &pm,
                       const PipelineOptions &options = {});
 
 /// Registers `steep-to-geo`, `steep-to-block` and `steep-to-cpu`, each of which
-/// starts at the spec.
+/// starts at the spec, and the steps between two levels: `steep-spec-to-bound`,
+/// `steep-bound-to-geo`, `steep-geo-to-block` and `steep-block-to-cpu`.
 void registerPipelines();
 
 } // namespace steepc
