@@ -18,40 +18,47 @@ using llvm::Error;
 
 namespace steepc {
 
-/// The groups that use the rule; all promise the same facts.
-static llvm::Expected<SmallVector<optim::GroupOp>>
-groupsUsing(optim::SpecOp spec, StringRef rule) {
-  SmallVector<optim::GroupOp> users;
-  for (auto group : spec.getOps<optim::GroupOp>())
-    if (group.getRule() == rule)
-      users.push_back(group);
-  if (users.empty())
-    return llvm::createStringError("expected a group that uses rule @" + rule +
-                                   ", for its learning rate and facts");
-  for (optim::GroupOp group : users)
-    if (group.getFactsAttr() != users[0].getFactsAttr())
+/// The group that uses the rule, which gets every parameter. Where several
+/// do, all promise the same facts; where none does, it is one without rates.
+static llvm::Expected<optim::GroupOp> groupUsing(optim::SpecOp spec,
+                                                 optim::RuleOp rule) {
+  optim::GroupOp user;
+  StringRef name = rule.getSymName();
+  for (auto group : spec.getOps<optim::GroupOp>()) {
+    if (group.getRule() != name)
+      continue;
+    if (user && group.getFactsAttr() != user.getFactsAttr())
       return llvm::createStringError(
-          "groups @" + users[0].getGroupName() + " and @" +
-          group.getGroupName() + " use rule @" + rule +
+          "groups @" + user.getGroupName() + " and @" + group.getGroupName() +
+          " use rule @" + name +
           " with different facts, so it is not one rule");
-  return users;
+    if (!user)
+      user = group;
+  }
+  if (user)
+    return user;
+  OpBuilder builder = OpBuilder::atBlockBegin(&spec.getBody().front());
+  return optim::GroupOp::create(builder, rule.getLoc(), name,
+                                builder.getArrayAttr({}), name, APFloat(0.0),
+                                APFloat(0.0), /*facts=*/ArrayAttr());
 }
 
 Error keepOnlyRule(optim::SpecOp spec, StringRef rule) {
   auto module = cast<ModuleOp>(spec->getParentOp());
   SmallVector<optim::RuleOp> rules(module.getOps<optim::RuleOp>());
-  if (llvm::none_of(rules,
-                    [&](optim::RuleOp op) { return op.getSymName() == rule; }))
+  auto found = llvm::find_if(
+      rules, [&](optim::RuleOp op) { return op.getSymName() == rule; });
+  if (found == rules.end())
     return llvm::createStringError(
         "expected one of its rules (" +
         llvm::join(llvm::map_range(
                        rules, [](optim::RuleOp op) { return op.getSymName(); }),
                    ", ") +
         "), got '" + rule + "'");
-  auto users = groupsUsing(spec, rule);
-  if (!users)
-    return users.takeError();
-  optim::GroupOp kept = users->front();
+  auto group = groupUsing(spec, *found);
+  if (!group)
+    return group.takeError();
+  optim::GroupOp kept = *group;
   kept.setPatternsAttr(Builder(spec.getContext()).getStrArrayAttr({"*"}));
   for (auto group : llvm::make_early_inc_range(spec.getOps<optim::GroupOp>()))
     if (group != kept)
