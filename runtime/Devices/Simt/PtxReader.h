@@ -33,8 +33,7 @@ bool isPtx(llvm::StringRef bytes);
 /// is an error, "NAME:LINE: unknown instruction 'TEXT'", and so is the first
 /// line that is not PTX. `name` stands in messages.
 llvm::Expected<std::unique_ptr<llvm::Module>>
-readPtx(llvm::StringRef text, llvm::StringRef name,
-        llvm::LLVMContext &context);
+readPtx(llvm::StringRef text, llvm::StringRef name, llvm::LLVMContext &context);
 
 } // namespace steep::simt
 

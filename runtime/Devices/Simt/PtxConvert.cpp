@@ -1,0 +1,182 @@
+//===- PtxConvert.cpp - conversions and moves ------------------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/Devices/Simt/PtxEmitter.h"
+
+using namespace llvm;
+using namespace steep::simt::ptx;
+
+//===----------------------------------------------------------------------===//
+// cvt
+//===----------------------------------------------------------------------===//
+
+/// Rounds to an integer in the way that .rni, .rzi, .rmi and .rpi say.
+static Intrinsic::ID integerRounding(StringRef rounding) {
+  return rounding == "rzi"   ? Intrinsic::trunc
+         : rounding == "rmi" ? Intrinsic::floor
+         : rounding == "rpi" ? Intrinsic::ceil
+                             : Intrinsic::roundeven;
+}
+
+llvm::Value *Emitter::floatToInt(Value *value, PtxType from, PtxType to,
+                                 StringRef rounding) {
+  value = b.CreateUnaryIntrinsic(integerRounding(rounding), value);
+  // Numbers out of range become the nearest integer there is.
+  Value *result = b.CreateIntrinsic(to.isSigned() ? Intrinsic::fptosi_sat
+                                                  : Intrinsic::fptoui_sat,
+                                    {llvmType(to), value->getType()}, {value});
+  // Not-a-number becomes 0, or the highest bit where 64 bits are involved.
+  if (from.bits() == 64 || to.bits() == 64) {
+    Value *high = b.getInt(APInt::getSignMask(to.bits()));
+    result = b.CreateSelect(b.CreateFCmpUNO(value, value), high, result);
+  }
+  return result;
+}
+
+llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
+                                 StringRef rounding) {
+  if (to.bits() == 16) {
+    // Exact in FP32 up to 16 bits; beyond, through FP64 a second rounding
+    // could go wrong.
+    if (from.bits() > 16 || rounding != "rn")
+      unknown();
+    return fromF32(intToFloat(value, from, {"f32"}, "rn"), to.name);
+  }
+  if (rounding != "rn" && (from.bits() >= 32)) {
+    std::string name = "llvm.nvvm.";
+    name += from.isSigned() ? "" : "u";
+    name += from.bits() == 64 ? "ll2" : "i2";
+    name += to.bits() == 64 ? "d." : "f.";
+    return intrinsic(name + rounding.str(), {value});
+  }
+  return from.isSigned() ? b.CreateSIToFP(value, llvmType(to))
+                         : b.CreateUIToFP(value, llvmType(to));
+}
+
+llvm::Value *Emitter::floatToFloat(Value *value, PtxType from, PtxType to,
+                                   StringRef rounding) {
+  if (rounding.size() == 3)
+    return b.CreateUnaryIntrinsic(integerRounding(rounding), value);
+  if (to.name == "tf32")
+    return intrinsic(("llvm.nvvm.f2tf32." + rounding).str(), {value});
+  if (to.bits() == 16) {
+    if (value->getType()->isDoubleTy() || rounding != "rn") {
+      if (rounding != "rz" || value->getType()->isDoubleTy() ||
+          to.name != "bf16")
+        unknown();
+      Value *high = fit(b.CreateLShr(asInt(value), 16), 16, false);
+      return b.CreateSelect(b.CreateFCmpUNO(value, value), b.getInt16(0x7fff),
+                            high);
+    }
+    return fromF32(value, to.name);
+  }
+  if (value->getType() == llvmType(to))
+    return value;
+  if (to.name == "f64")
+    return b.CreateFPExt(value, b.getDoubleTy());
+  if (rounding != "rn")
+    return intrinsic(("llvm.nvvm.d2f." + rounding).str(), {value});
+  return b.CreateFPTrunc(value, b.getFloatTy());
+}
+
+/// One or two numbers, from and to any type. Those of 16 bits and TF32 are
+/// read as FP32, which holds them exactly.
+void Emitter::convert() {
+  if (take("pack"))
+    unknown();
+  StringRef rounding =
+      takeOneOf({"rni", "rzi", "rmi", "rpi", "rna", "rn", "rz", "rm", "rp"});
+  bool ftz = take("ftz"), sat = take("sat"), relu = take("relu"),
+       finite = take("satfinite");
+  PtxType from = takeType(), to = takeType();
+  bool pack = to.isPacked();
+  expectOperands(pack ? 3 : 2, pack ? 3 : 2);
+  if (from.isPacked() || finite || (pack && from.name != "f32"))
+    unknown();
+  PtxType each = !pack ? to : PtxType{to.name == "f16x2" ? "f16" : "bf16"};
+  PtxType read32 = from.isFloat() && from.bits() == 16 ? PtxType{"f32"} : from;
+  bool toFloat = each.isFloat() || each.name == "tf32";
+  auto one = [&](const Operand &operand) {
+    Value *x = from.isFloat() && from.bits() == 16
+                   ? toF32(readInt(operand, 16), from.name)
+                   : read(operand, from);
+    x = ftz && from.name == "f32" ? flush(x) : x;
+    StringRef way = rounding.empty() ? (toFloat ? "rn" : "rzi") : rounding;
+    if (from.isFloat() && !toFloat)
+      return floatToInt(x, read32, each, way);
+    if (!from.isFloat() && toFloat) {
+      x = intToFloat(x, from, each, way);
+    } else if (from.isFloat()) {
+      if (sat)
+        x = saturate(x);
+      if (relu)
+        x = b.CreateSelect(
+            b.CreateFCmpOLT(x, ConstantFP::get(x->getType(), 0.0)),
+            ConstantFP::get(x->getType(), 0.0), x);
+      // The same 16-bit type rounds to an integer, or stays as it is.
+      if (each.bits() == 16 && way.size() == 3)
+        x = b.CreateUnaryIntrinsic(integerRounding(way), x), way = "rn";
+      x = floatToFloat(x, read32, each, way);
+      return ftz && each.name == "f32" ? flush(x) : x;
+    } else if (sat) {
+      unknown();
+    } else {
+      x = fit(x, each.bits(), from.isSigned());
+    }
+    return sat && toFloat ? saturate(x) : x;
+  };
+  Value *result = asInt(one(operand(1)));
+  // The first of two goes into the upper half.
+  if (pack)
+    result = b.CreateOr(b.CreateShl(fit(result, 32, false), 16),
+                        fit(asInt(one(operand(2))), 32, false));
+  write(operand(0), result, !toFloat && to.isSigned());
+}
+
+//===----------------------------------------------------------------------===//
+// mov, cvta
+//===----------------------------------------------------------------------===//
+
+/// A copy, a vector taken apart or put together.
+void Emitter::move() {
+  PtxType type = takeType();
+  expectOperands(2, 2);
+  const Operand &to = operand(0), &from = operand(1);
+  bool apart = to.kind == Operand::Vector,
+       together = from.kind == Operand::Vector;
+  if (!apart && !together)
+    return write(to, asInt(read(from, type)));
+  unsigned bits = type.bits();
+  Value *whole = nullptr;
+  if (together) {
+    unsigned width = bits / from.parts.size();
+    whole = ConstantInt::get(intType(bits), 0);
+    for (auto [i, part] : enumerate(from.parts))
+      whole =
+          b.CreateOr(whole, b.CreateShl(fit(readInt(part, width), bits, false),
+                                        i * width));
+  } else {
+    whole = readInt(from, bits);
+  }
+  if (!apart)
+    return write(to, whole);
+  unsigned width = bits / to.parts.size();
+  for (auto [i, part] : enumerate(to.parts))
+    write(part, fit(b.CreateLShr(whole, i * width), width, false));
+}
+
+/// All spaces are one on the emulator, so an address stays as it is.
+void Emitter::convertAddress() {
+  take("to");
+  takeOneOf({"global", "shared", "shared::cta", "local", "const", "param",
+             "param::entry"});
+  PtxType type = takeType();
+  expectOperands(2, 2);
+  Operand address = operand(1);
+  if (address.kind == Operand::Address)
+    address.kind = Operand::Name;
+  write(operand(0), readInt(address, type.bits()));
+}

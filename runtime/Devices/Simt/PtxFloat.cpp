@@ -1,0 +1,302 @@
+//===- PtxFloat.cpp - arithmetic of floating-point numbers -----*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rounding to nearest is LLVM's own; other roundings and approximations are
+// NVVM's intrinsics, so that both routes into the emulator compute the same.
+// Numbers of 16 bits are kept as bits and computed in wider ones.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/Devices/Simt/PtxEmitter.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace llvm;
+using namespace steep::simt::ptx;
+
+/// ".ftz.f" of an intrinsic's name.
+static std::string suffix(bool ftz, PtxType type) {
+  return std::string(ftz ? ".ftz" : "") + (type.name == "f64" ? ".d" : ".f");
+}
+
+/// Subnormal numbers become zeros of their sign.
+llvm::Value *Emitter::flush(Value *value) {
+  if (!value->getType()->isFloatTy())
+    return value;
+  Value *size = b.CreateUnaryIntrinsic(Intrinsic::fabs, value);
+  Value *tiny =
+      b.CreateFCmpOLT(size, ConstantFP::get(b.getFloatTy(), 0x1p-126));
+  Value *zero = b.CreateBinaryIntrinsic(
+      Intrinsic::copysign, ConstantFP::get(b.getFloatTy(), 0.0), value);
+  return b.CreateSelect(tiny, zero, value);
+}
+
+/// Into [0, 1]; not-a-number becomes zero.
+llvm::Value *Emitter::saturate(Value *value) {
+  Value *zero = ConstantFP::get(value->getType(), 0.0);
+  Value *one = ConstantFP::get(value->getType(), 1.0);
+  Value *low = b.CreateSelect(b.CreateFCmpOGT(value, zero), value, zero);
+  return b.CreateSelect(b.CreateFCmpOLT(low, one), low, one);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of 16 bits
+//===----------------------------------------------------------------------===//
+
+llvm::Value *Emitter::toF32(Value *value, StringRef half) {
+  if (half.starts_with("f16"))
+    return b.CreateFPExt(b.CreateBitCast(value, b.getHalfTy()), b.getFloatTy());
+  return b.CreateBitCast(b.CreateShl(b.CreateZExt(value, b.getInt32Ty()), 16),
+                         b.getFloatTy());
+}
+
+/// Rounds to nearest, ties to even. BF16 by integers, since what LLVM makes of
+/// a truncation to it depends on the machine.
+llvm::Value *Emitter::fromF32(Value *value, StringRef half) {
+  if (half.starts_with("f16"))
+    return b.CreateBitCast(b.CreateFPTrunc(value, b.getHalfTy()),
+                           b.getInt16Ty());
+  Value *bits = b.CreateBitCast(value, b.getInt32Ty());
+  Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), b.getInt32(1));
+  Value *rounded = b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
+  Value *result = b.CreateTrunc(b.CreateLShr(rounded, 16), b.getInt16Ty());
+  return b.CreateSelect(b.CreateFCmpUNO(value, value), b.getInt16(0x7fff),
+                        result);
+}
+
+/// The neighbour of `value` with an odd last bit, on the side `larger` (in
+/// size) says, where `value` is inexact and even. Rounding such a number again
+/// to fewer bits gives what one rounding would have given.
+static llvm::Value *makeOdd(IRBuilder<> &b, llvm::Value *value,
+                            llvm::Value *inexact, llvm::Value *larger) {
+  llvm::Type *type = b.getIntNTy(value->getType()->getPrimitiveSizeInBits());
+  llvm::Value *bits = b.CreateBitCast(value, type);
+  llvm::Value *one = ConstantInt::get(type, 1);
+  llvm::Value *even =
+      b.CreateICmpEQ(b.CreateAnd(bits, one), ConstantInt::get(type, 0));
+  llvm::Value *step =
+      b.CreateSelect(larger, b.CreateAdd(bits, one), b.CreateSub(bits, one));
+  bits = b.CreateSelect(b.CreateAnd(even, inexact), step, bits);
+  return b.CreateBitCast(bits, value->getType());
+}
+
+/// The product and sum of three numbers of 16 bits, rounded once.
+llvm::Value *Emitter::halfFma(ArrayRef<Value *> lanes, StringRef half) {
+  Value *wide[3];
+  for (unsigned i = 0; i < 3; ++i)
+    wide[i] = b.CreateFPExt(toF32(lanes[i], half), b.getDoubleTy());
+  // The product is exact in FP64; the error of the sum is exact too (Knuth).
+  Value *product = b.CreateFMul(wide[0], wide[1]), *c = wide[2];
+  Value *sum = b.CreateFAdd(product, c);
+  Value *part = b.CreateFSub(sum, product);
+  Value *error = b.CreateFAdd(b.CreateFSub(product, b.CreateFSub(sum, part)),
+                              b.CreateFSub(c, part));
+  Value *zero = ConstantFP::get(b.getDoubleTy(), 0.0);
+  Value *larger =
+      b.CreateICmpEQ(b.CreateFCmpOGT(error, zero), b.CreateFCmpOGT(sum, zero));
+  sum = makeOdd(b, sum, b.CreateFCmpONE(error, zero), larger);
+  Value *narrow = b.CreateFPTrunc(sum, b.getFloatTy());
+  Value *again = b.CreateFPExt(narrow, b.getDoubleTy());
+  larger = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(Intrinsic::fabs, sum),
+                           b.CreateUnaryIntrinsic(Intrinsic::fabs, again));
+  return fromF32(makeOdd(b, narrow, b.CreateFCmpONE(again, sum), larger), half);
+}
+
+/// Applies `body` to the one or two numbers of 16 bits in each operand.
+llvm::Value *Emitter::forHalves(PtxType type, unsigned count,
+                                function_ref<Value *(ArrayRef<Value *>)> body) {
+  expectOperands(count + 1, count + 1);
+  unsigned lanes = type.isPacked() ? 2 : 1;
+  Value *result = ConstantInt::get(intType(type.bits()), 0);
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    SmallVector<Value *, 3> values;
+    for (unsigned i = 1; i <= count; ++i)
+      values.push_back(
+          fit(b.CreateLShr(readInt(operand(i), type.bits()), 16 * lane), 16,
+              false));
+    Value *bits = fit(body(values), type.bits(), false);
+    result = b.CreateOr(result, b.CreateShl(bits, 16 * lane));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums, products, extrema
+//===----------------------------------------------------------------------===//
+
+static llvm::Value *combine(IRBuilder<> &b, StringRef op, bool nan,
+                            llvm::Value *x, llvm::Value *y) {
+  if (op == "add")
+    return b.CreateFAdd(x, y);
+  if (op == "sub")
+    return b.CreateFSub(x, y);
+  if (op == "mul")
+    return b.CreateFMul(x, y);
+  // Not-a-number loses against a number, or wins with .NaN; -0 < +0.
+  bool least = op == "min";
+  Intrinsic::ID id =
+      nan ? (least ? Intrinsic::minimum : Intrinsic::maximum)
+          : (least ? Intrinsic::minimumnum : Intrinsic::maximumnum);
+  return b.CreateBinaryIntrinsic(id, x, y);
+}
+
+void Emitter::floatBinary(StringRef op, PtxType type) {
+  StringRef rounding = takeOneOf({"rn", "rz", "rm", "rp"}, "rn");
+  bool nan = take("NaN");
+  if (StringRef("rem").contains(op) || (nan && op != "min" && op != "max"))
+    unknown();
+  if (!type.isFloat() || type.bits() == 16) {
+    if (rounding != "rn")
+      unknown();
+    return write(operand(0), forHalves(type, 2, [&](ArrayRef<Value *> v) {
+                   return fromF32(combine(b, op, nan, toF32(v[0], type.name),
+                                          toF32(v[1], type.name)),
+                                  type.name);
+                 }));
+  }
+  bool ftz = take("ftz"), sat = take("sat");
+  expectOperands(3, 3);
+  Value *x = read(operand(1), type), *y = read(operand(2), type), *result;
+  if (rounding == "rn") {
+    if (ftz)
+      x = flush(x), y = flush(y);
+    result = combine(b, op, nan, x, y);
+    if (ftz)
+      result = flush(result);
+  } else {
+    if (op == "sub")
+      y = b.CreateFNeg(y);
+    std::string name =
+        ("llvm.nvvm." + (op == "sub" ? "add" : op) + "." + rounding).str();
+    result = intrinsic(name + suffix(ftz, type), {x, y});
+  }
+  write(operand(0), sat ? saturate(result) : result);
+}
+
+void Emitter::fusedMultiplyAdd(PtxType type) {
+  // mad of floating-point numbers is fma.
+  StringRef rounding = takeOneOf({"rn", "rz", "rm", "rp"}, "rn");
+  if (!type.isFloat() || type.bits() == 16) {
+    bool relu = take("relu");
+    if (rounding != "rn")
+      unknown();
+    return write(operand(0), forHalves(type, 3, [&](ArrayRef<Value *> v) {
+                   Value *bits = halfFma(v, type.name);
+                   Value *negative =
+                       b.CreateFCmpOLE(toF32(bits, type.name),
+                                       ConstantFP::get(b.getFloatTy(), 0.0));
+                   return relu ? b.CreateSelect(negative, b.getInt16(0), bits)
+                               : bits;
+                 }));
+  }
+  bool ftz = take("ftz"), sat = take("sat");
+  expectOperands(4, 4);
+  Value *v[3], *result;
+  for (unsigned i = 0; i < 3; ++i)
+    v[i] = read(operand(i + 1), type);
+  if (rounding == "rn") {
+    for (Value *&each : v)
+      each = ftz ? flush(each) : each;
+    result = b.CreateIntrinsic(Intrinsic::fma, {v[0]->getType()},
+                               {v[0], v[1], v[2]});
+    if (ftz)
+      result = flush(result);
+  } else {
+    result = intrinsic(("llvm.nvvm.fma." + rounding).str() + suffix(ftz, type),
+                       {v[0], v[1], v[2]});
+  }
+  write(operand(0), sat ? saturate(result) : result);
+}
+
+void Emitter::divide(PtxType type) {
+  StringRef rounding = takeOneOf({"rn", "rz", "rm", "rp", "full", "approx"});
+  bool ftz = take("ftz");
+  if (!type.isFloat() || type.bits() == 16 || rounding.empty())
+    unknown();
+  expectOperands(3, 3);
+  Value *x = read(operand(1), type), *y = read(operand(2), type), *result;
+  if (rounding == "rn") {
+    result = b.CreateFDiv(ftz ? flush(x) : x, ftz ? flush(y) : y);
+    result = ftz ? flush(result) : result;
+  } else if (rounding == "full") {
+    result = intrinsic(ftz ? "llvm.nvvm.div.full.ftz" : "llvm.nvvm.div.full",
+                       {x, y});
+  } else {
+    result = intrinsic(("llvm.nvvm.div." + rounding).str() + suffix(ftz, type),
+                       {x, y});
+  }
+  write(operand(0), result);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of one number
+//===----------------------------------------------------------------------===//
+
+/// neg, abs and copysign only touch bits (and flush, where told to).
+void Emitter::floatUnary() {
+  StringRef name = inst->words[0];
+  bool ftz = take("ftz");
+  PtxType type = takeType();
+  unsigned bits = type.bits(), lane = type.isPacked() ? 16 : bits;
+  APInt signs = APInt::getSplat(bits, APInt::getSignMask(lane));
+  Value *mask = b.getInt(signs), *rest = b.getInt(~signs);
+  Value *x = read(operand(1), type);
+  x = asInt(ftz ? flush(x) : x);
+  if (name == "copysign") {
+    // The sign of the first, the size of the second.
+    expectOperands(3, 3);
+    Value *size = readInt(operand(2), bits);
+    return write(operand(0),
+                 b.CreateOr(b.CreateAnd(x, mask), b.CreateAnd(size, rest)));
+  }
+  expectOperands(2, 2);
+  write(operand(0),
+        name == "neg" ? b.CreateXor(x, mask) : b.CreateAnd(x, rest));
+}
+
+void Emitter::approximate() {
+  StringRef name = inst->words[0];
+  StringRef rounding = takeOneOf({"rn", "rz", "rm", "rp", "approx"});
+  bool ftz = take("ftz");
+  PtxType type = takeType();
+  if (!type.isFloat() || type.bits() == 16 || rounding.empty())
+    unknown();
+  expectOperands(2, 2);
+  Value *x = read(operand(1), type), *result;
+  Value *one = ConstantFP::get(x->getType(), 1.0);
+  std::string full = ("llvm.nvvm." + name + "." + rounding).str();
+  if (rounding == "rn" && name == "sqrt")
+    result = b.CreateUnaryIntrinsic(Intrinsic::sqrt, ftz ? flush(x) : x);
+  else if (rounding == "rn" && name == "rcp")
+    result = b.CreateFDiv(one, ftz ? flush(x) : x);
+  else if (full == "llvm.nvvm.rcp.approx" && !ftz)
+    result = b.CreateFDiv(one, x); // NVVM only names the flushing one
+  else if (full == "llvm.nvvm.tanh.approx" && !ftz)
+    result = b.CreateUnaryIntrinsic(Intrinsic::tanh, x);
+  else if (name == "ex2")
+    result = intrinsic(full + (ftz ? ".ftz" : ""), {x}, {x->getType()});
+  else
+    result = intrinsic(full + suffix(ftz, type), {x});
+  write(operand(0), ftz && rounding == "rn" ? flush(result) : result);
+}
+
+void Emitter::testProperty() {
+  PtxType type = takeType();
+  auto test = StringSwitch<unsigned>(mods.empty() ? "" : mods.back())
+                  .Case("finite", fcFinite)
+                  .Case("infinite", fcInf)
+                  .Case("number", fcFinite | fcInf)
+                  .Case("notanumber", fcNan)
+                  .Case("normal", fcNormal)
+                  .Case("subnormal", fcSubnormal)
+                  .Default(0);
+  if (test == 0 || type.bits() < 32)
+    unknown();
+  mods.pop_back();
+  expectOperands(2, 2);
+  Value *x = read(operand(1), type);
+  write(operand(0), b.createIsFPClass(x, test));
+}
