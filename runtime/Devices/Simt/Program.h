@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the loader hands to the executor: kernels as host functions, and the
-// table of sites, that is of the places in the code that call the emulator.
-// Nothing here knows LLVM.
+// What the loader hands to the executor: kernels as host functions that call
+// it at sites. Nothing here knows LLVM.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STEEP_RUNTIME_DEVICES_SIMT_PROGRAM_H
@@ -74,7 +73,8 @@ struct Kernel {
   std::uint32_t required[3] = {0, 0, 0};
   /// At most so many threads a block (nvvm.maxntid); 0: any.
   std::uint32_t maxThreads = 0;
-  KernelEntry entry = nullptr;
+  /// Bytes of shared memory before the launch's dynamic part.
+  std::uint32_t staticShared = 0;
 };
 
 /// A variable in global or constant memory.
@@ -84,8 +84,7 @@ struct Variable {
   std::size_t bytes = 0;
 };
 
-/// A module, compiled. Immutable once loaded: launches of one program may run
-/// at the same time.
+/// A module. Launches of one program may run at the same time.
 class Program {
 public:
   virtual ~Program() = default;
@@ -93,12 +92,14 @@ public:
   const Kernel *findKernel(const std::string &name) const;
   const Variable *findVariable(const std::string &name) const;
 
+  /// The kernel's code, which is compiled when it is first asked for. Null and
+  /// a message if that failed.
+  virtual KernelEntry entry(const Kernel &kernel,
+                            std::string &message) const = 0;
+
   Options options;
   std::vector<Kernel> kernels;
   std::vector<Variable> variables;
-  std::vector<Site> sites;
-  /// Bytes of shared memory before the launch's dynamic part.
-  std::uint32_t staticShared = 0;
 };
 
 } // namespace steep::simt
