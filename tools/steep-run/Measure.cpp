@@ -10,7 +10,9 @@
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Safetensors.h"
 #include "runtime/Core/ThreadPool.h"
+#include "runtime/Geometry/Certificate.h"
 #include "runtime/Geometry/Measure.h"
+#include "runtime/Geometry/Oracle.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +21,9 @@
 namespace steep {
 
 const std::vector<std::string> &measurementNames() {
-  static const std::vector<std::string> names = {"diameter", "separation",
-                                                 "rho", "hilbert"};
+  static const std::vector<std::string> names = {
+      "diameter", "separation",  "rho",  "hilbert", "covering",
+      "oracle",   "certificate", "flow", "columns", "dual"};
   return names;
 }
 
@@ -43,35 +46,116 @@ static nlohmann::json finiteOrNull(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }
 
+namespace {
+
+/// The measurements of one file, each put into the JSON object that is printed.
+class Measurement {
+public:
+  Measurement(const std::vector<std::string> &names, const std::string &in,
+              int threads)
+      : names(names), file(SafetensorsFile::open(in)), pool(threads) {}
+
+  nlohmann::ordered_json run() {
+    if (wants({"diameter", "separation", "rho", "hilbert", "covering"}))
+      measureIncrement(loadCloud(file, "s"));
+    if (wants({"oracle", "certificate", "flow", "columns", "dual"}))
+      measureGradient(loadCloud(file, "g"));
+    return result;
+  }
+
+private:
+  bool wants(std::initializer_list<const char *> any) const {
+    return std::any_of(any.begin(), any.end(), [&](const char *name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+  }
+  void put(const char *key, double value) { result[key] = finiteOrNull(value); }
+
+  void measureIncrement(const Tensor &s);
+  void measureHilbert(const Tensor &s);
+  void measureGradient(const Tensor &g);
+  void measureOracle(const Tensor &g);
+
+  const std::vector<std::string> &names;
+  SafetensorsFile file;
+  ThreadPool pool;
+  nlohmann::ordered_json result = nlohmann::ordered_json::object();
+};
+
+} // namespace
+
+void Measurement::measureIncrement(const Tensor &s) {
+  double diameter = 0, separation = 0;
+  if (wants({"diameter", "rho"}))
+    diameter = rowDiameter(s, &pool);
+  if (wants({"separation", "rho"}))
+    separation = rowSeparation(s, &pool);
+  if (wants({"diameter"}))
+    put("diameter", diameter);
+  if (wants({"separation"}))
+    put("separation", separation);
+  if (wants({"rho"}))
+    put("rho", separationRatio(separation, diameter));
+  if (wants({"covering"})) {
+    const CoveringRadius radius = coveringRadius(s);
+    put("covering_radius_lower", radius.lower);
+    put("covering_radius_upper", radius.upper);
+  }
+  if (wants({"hilbert"}))
+    measureHilbert(s);
+}
+
+void Measurement::measureHilbert(const Tensor &s) {
+  const Tensor h = loadCloud(file, "h");
+  if (h.dim(1) != s.dim(1))
+    fail("{}: tensor 'h' has shape {}, but {} columns are expected, as 's' "
+         "has",
+         quote(file.path()), shapeString(h.shape()), s.dim(1));
+  put("hilbert_rms", hilbertRms(s, h, &pool));
+}
+
+void Measurement::measureOracle(const Tensor &g) {
+  const oracle::Report report = solveRowDiameter(g).report;
+  put("tension", report.upper);
+  put("dual", report.lower);
+  put("gap", report.gap);
+  // Of a zero gradient every step is as good as any other.
+  put("rownorm_ratio", report.upper > 0 ? report.rowNorm / report.upper : 1);
+}
+
+void Measurement::measureGradient(const Tensor &g) {
+  if (wants({"oracle"}))
+    measureOracle(g);
+  if (wants({"oracle", "certificate"})) {
+    const Certificate certificate = rowNormCertificate(g);
+    put("certificate", certificate.ratio);
+    if (wants({"certificate"}))
+      put("effective_rows", certificate.effectiveRows);
+  }
+  if (wants({"flow"})) {
+    const FlowBound flow = rowNormFlowBound(g, &pool);
+    put("flow_bound", flow.upper);
+    put("flow_certificate", flow.ratio);
+  }
+  if (wants({"columns"})) {
+    const ColumnSums sums = columnSums(g);
+    put("column_sum", sums.norm);
+    put("column_defect", sums.defect);
+  }
+  if (wants({"dual"})) {
+    const DualNorms norms = dualNorms(g);
+    put("dual_spectral", norms.nuclear);
+    put("dual_common_ball", norms.commonBall);
+    put("dual_max_row", norms.maxRow);
+    put("dual_max_column", norms.maxColumn);
+    put("dual_sign", norms.sign);
+    put("dual_frobenius", norms.frobenius);
+  }
+}
+
 void runMeasure(const std::vector<std::string> &names, const std::string &in,
                 int threads) {
-  auto wanted = [&](const char *name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  ThreadPool pool(threads);
-  SafetensorsFile file = SafetensorsFile::open(in);
-  Tensor s = loadCloud(file, "s");
-  nlohmann::ordered_json result = nlohmann::ordered_json::object();
-  double diameter = 0, separation = 0;
-  if (wanted("diameter") || wanted("rho"))
-    diameter = rowDiameter(s, &pool);
-  if (wanted("separation") || wanted("rho"))
-    separation = rowSeparation(s, &pool);
-  if (wanted("diameter"))
-    result["diameter"] = finiteOrNull(diameter);
-  if (wanted("separation"))
-    result["separation"] = finiteOrNull(separation);
-  if (wanted("rho"))
-    result["rho"] = finiteOrNull(separationRatio(separation, diameter));
-  if (wanted("hilbert")) {
-    Tensor h = loadCloud(file, "h");
-    if (h.dim(1) != s.dim(1))
-      fail("{}: tensor 'h' has shape {}, but {} columns are expected, as 's' "
-           "has",
-           quote(in), shapeString(h.shape()), s.dim(1));
-    result["hilbert_rms"] = finiteOrNull(hilbertRms(s, h, &pool));
-  }
-  fmt::print("{}\n", result.dump());
+  fmt::print("{}\n", Measurement(names, in, threads).run().dump());
 }
 
 } // namespace steep

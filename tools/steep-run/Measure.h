@@ -12,11 +12,12 @@
 
 namespace steep {
 
-/// What --measure knows: diameter, separation, rho, hilbert.
+/// What --measure knows: diameter, separation, rho, hilbert, covering of an
+/// increment; oracle, certificate, flow, columns, dual of a gradient.
 const std::vector<std::string> &measurementNames();
 
-/// Prints the measurements of the tensors `s` and, for hilbert, `h` of a file
-/// as one JSON object; what is infinite or undefined is null.
+/// Prints the measurements of the tensors of a file, `s` (and `h` for hilbert)
+/// or `g`, as one JSON object; what is infinite or undefined is null.
 void runMeasure(const std::vector<std::string> &names, const std::string &in,
                 int threads);
 

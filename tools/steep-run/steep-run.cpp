@@ -24,7 +24,7 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
   app.add_option("--rule", update.rule, "the rule that updates the parameter");
   app.add_option("--in", update.in,
                  "safetensors with param, grad and states (F32 matrices; a "
-                 "state that is missing is zero), or s and h to measure")
+                 "state that is missing is zero), or s, h and g to measure")
       ->required();
   app.add_option("--out", update.out,
                  "safetensors to write: param, the states, and update, the "
@@ -44,8 +44,10 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
   app.add_option("--threads", update.threads, "threads to use")
       ->capture_default_str();
   app.add_option("--measure", measure,
-                 "print measurements of s as JSON instead: diameter, "
-                 "separation, rho, hilbert (wants h), with commas between")
+                 "print measurements as JSON instead, with commas between: "
+                 "diameter, separation, rho, covering, hilbert (wants h) of an "
+                 "increment s; oracle (small heads), certificate, flow, "
+                 "columns, dual of a gradient g")
       ->allow_extra_args(false)
       ->delimiter(',')
       ->check(CLI::IsMember(measurementNames()));
