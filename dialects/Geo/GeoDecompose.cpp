@@ -26,6 +26,7 @@ using geo::detail::Axes;
 using geo::detail::createF32;
 using geo::detail::createF64;
 using geo::detail::createGeneric;
+using geo::detail::createSize;
 using geo::detail::createZeros;
 
 using Values = FailureOr<SmallVector<Value>>;
@@ -169,48 +170,14 @@ Values CorrectBiasOp::decomposeOperation(OpBuilder &b) {
       });
 }
 
-/// The number of rows, in f64.
-static Value createRowCount(OpBuilder &b, Location loc, Value matrix,
-                            int64_t dim) {
+Value geo::detail::createSize(OpBuilder &b, Location loc, Value matrix,
+                              int64_t dim) {
   OpFoldResult size = tensor::getMixedSize(b, loc, matrix, dim);
   if (std::optional<int64_t> known = getConstantIntValue(size))
     return createF64(b, loc, static_cast<double>(*known));
   Value count =
       arith::IndexCastOp::create(b, loc, b.getI64Type(), cast<Value>(size));
   return arith::SIToFPOp::create(b, loc, b.getF64Type(), count);
-}
-
-Values CenterOp::decomposeOperation(OpBuilder &b) {
-  Location loc = getLoc();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, getInput());
-  auto columns = ArrayRef(sizes).drop_front();
-
-  // 1. Column sums, in f64.
-  Value zeros = createZeros(b, loc, columns, b.getF64Type());
-  Value sums = createGeneric(
-      b, loc, {{getInput(), {0, 1}}}, {{zeros, {1}}}, "rp",
-      [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value x = arith::ExtFOp::create(b, loc, b.getF64Type(), v[0]);
-        return {arith::AddFOp::create(b, loc, v[1], x)};
-      })[0];
-
-  // 2. The mean row, rounded once.
-  Value rows = createRowCount(b, loc, getInput(), 0);
-  Value empty = tensor::EmptyOp::create(b, loc, columns, b.getF32Type());
-  Value mean = createGeneric(
-      b, loc, {{sums, {0}}}, {{empty, {0}}}, "p",
-      [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value quotient = arith::DivFOp::create(b, loc, v[0], rows);
-        return {arith::TruncFOp::create(b, loc, b.getF32Type(), quotient)};
-      })[0];
-
-  // 3. Subtract it.
-  return createGeneric(
-      b, loc, {{getInput(), {0, 1}}, {mean, {1}}},
-      {{geo::detail::createEmpty(b, loc, getInput()), {0, 1}}}, "pp",
-      [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        return {arith::SubFOp::create(b, loc, v[0], v[1])};
-      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,8 +276,8 @@ Values ShapeScaleOp::decomposeOperation(OpBuilder &b) {
   if (std::optional<double> factor = getFactor())
     return SmallVector<Value>{
         arith::MulFOp::create(b, loc, getRadius(), createF32(b, loc, *factor))};
-  Value m = createRowCount(b, loc, getWeight(), 0);
-  Value n = createRowCount(b, loc, getWeight(), 1);
+  Value m = createSize(b, loc, getWeight(), 0);
+  Value n = createSize(b, loc, getWeight(), 1);
   Value factor;
   if (getKind() == "original") {
     Value ratio = arith::DivFOp::create(b, loc, m, n);

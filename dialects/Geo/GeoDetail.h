@@ -85,6 +85,9 @@ Value createEmpty(OpBuilder &b, Location loc, Value like);
 Value createZeros(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes,
                   Type element);
 
+/// A size of a matrix, in f64.
+Value createSize(OpBuilder &b, Location loc, Value matrix, int64_t dim);
+
 } // namespace mlir::geo::detail
 
 #endif // STEEP_DIALECTS_GEO_GEODETAIL_H

@@ -124,6 +124,14 @@ ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
                          getDot(product));
 }
 
+/// Whether a row of the results is the sum of a group of rows of a matrix.
+static bool sumsGroups(func::FuncOp func) {
+  return llvm::any_of(func.getOps<linalg::LinalgOp>(), [](linalg::LinalgOp op) {
+    return op.getNumLoops() == 3 && op.getNumReductionLoops() == 1 &&
+           !linalg::isaContractionOpInterface(op);
+  });
+}
+
 ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   // Bytes of a row in all the memory that the kernel touches.
   int64_t rows = 1, rowBytes = 0;
@@ -144,6 +152,9 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   // Where a matrix is read transposed, sixteen rows share its cache lines.
   if (block > 16)
     block -= block % 16;
+  // A group of rows is as much as a block should have.
+  if (sumsGroups(func))
+    block = 1;
   // Chunks of 16 to 64 floats reach the rate of memory with AVX-512; longer
   // vectors spill.
   int64_t chunk = 2 * lanes;

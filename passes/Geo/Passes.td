@@ -90,9 +90,12 @@ def ExpandSpectral : GeoPass<"geo-expand-spectral"> {
 def ExpandCentering : GeoPass<"geo-expand-centering"> {
   let summary = "write geo.center as column means and a subtraction";
   let description = [{
-    Column sums are accumulated in f64 over all rows, by a `linalg.generic`
-    whose reduction is its first loop; the mean row is rounded to f32 once and
-    subtracted. What sees all rows is thus apart from what sees one.
+    Column sums are accumulated in f64. Where there are many rows (twice as many
+    as make 256 KiB, and 128 at least), groups of them are summed by themselves,
+    which blocks can share; the sums of the groups, then the rows that are left
+    over, are added in their order. The order depends on the shape alone, and so
+    do the bits. The mean row is rounded to f32 once and subtracted. What sees
+    all rows is thus apart from what sees one.
   }];
 }
 

@@ -25,6 +25,22 @@ func.func @one(%g: memref<1x1000000xf32>) attributes {block.kernel} {
   return
 }
 
+// Sums of groups of rows: a block is a group, whatever the size of the matrix.
+// CHECK-LABEL: func.func @groups
+// CHECK-SAME: #block.config<rows = 1,
+func.func @groups(%g: memref<16384x8xf32>, %p: memref<64x8xf64>) attributes {block.kernel} {
+  %a = tensor.empty() : tensor<64x256x8xf32>
+  %b = tensor.empty() : tensor<64x8xf64>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, r, j) -> (i, r, j)>, affine_map<(i, r, j) -> (i, j)>],
+      iterator_types = ["parallel", "reduction", "parallel"]} ins(%a : tensor<64x256x8xf32>) outs(%b : tensor<64x8xf64>) {
+  ^bb0(%x: f32, %acc: f64):
+    %y = arith.extf %x : f32 to f64
+    %z = arith.addf %acc, %y : f64
+    linalg.yield %z : f64
+  } -> tensor<64x8xf64>
+  return
+}
+
 // A product: what fits into the registers and divides the result.
 // CHECK-LABEL: func.func @product
 // AVX512-SAME: #block.config<tile = [64, 64], micro = [8, 32], lanes = 16>

@@ -121,7 +121,8 @@ func.func @product(%A: memref<33x64xf32>, %B: memref<64x70xf32>, %C: memref<33x7
 
 // -----
 
-// A sum to a scalar is one block; a mean row too, which is not cut into rows.
+// A sum to a scalar is one block. So is a row that sums rows, few of them: where
+// there are many, blocks have summed groups of them before.
 
 // CHECK-LABEL: func.func @sum(
 // CHECK-SAME:    block.grid = 1 : i64

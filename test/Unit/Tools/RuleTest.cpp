@@ -1,0 +1,122 @@
+//===- RuleTest.cpp - rules that no shipped spec has ----------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Reference/Reference.h"
+#include "runtime/Core/Artefact.h"
+#include "runtime/Core/ThreadPool.h"
+#include "test/Unit/Core/TestSupport.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+
+using namespace steep;
+using reference::Matrix;
+using Shape = std::vector<int64_t>;
+
+namespace {
+/// The rules for the shapes given: parameters center.0, center.1 and so on,
+/// and previous.0.
+class Rules {
+public:
+  Rules(const std::vector<Shape> &centered, const Shape &previous) {
+    nlohmann::json tensors = nlohmann::json::array();
+    auto add = [&](const std::string &name, const Shape &shape) {
+      tensors.push_back({{"name", name}, {"shape", shape}, {"dtype", "F32"}});
+      arguments.parameters.emplace_back(DType::F32, shape);
+      arguments.gradients.emplace_back(DType::F32, shape);
+      arguments.updates.emplace_back(DType::F32, shape);
+    };
+    for (std::size_t i = 0; i < centered.size(); ++i)
+      add(fmt::format("center.{}", i), centered[i]);
+    add("previous.0", previous);
+    static test::TemporaryFolder cache;
+    CompileRequest request;
+    request.spec = STEEP_TEST_DATA "/rules.mlir";
+    request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
+    request.cache = cache.folder().string();
+    request.compiler = STEEP_TEST_COMPILER;
+    artefact = Artefact::load(compileArtefact(request));
+    arguments.states = artefact->makeStates();
+    arguments.lr = arguments.wd = {0, 0};
+  }
+
+  std::shared_ptr<Artefact> artefact;
+  StepArguments arguments;
+};
+} // namespace
+
+static void fillNormal(const Tensor &tensor, unsigned seed, float mean) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(mean);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.f32()[i] = normal(random);
+}
+
+static Matrix matrix(const Tensor &tensor) {
+  return Matrix(static_cast<std::size_t>(tensor.dim(0)),
+                static_cast<std::size_t>(tensor.dim(1)), tensor.f32());
+}
+
+static bool sameBits(const Tensor &a, const Tensor &b) {
+  return a.bytes() == b.bytes() &&
+         std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+// Means far from zero, so that what is left of them would be seen: without
+// groups of rows, with two and many, with rows left over and without.
+TEST(Rules, MeansAreThoseOfTheReferenceWithAnyThreads) {
+  const std::vector<Shape> shapes = {
+      {1, 1},      {2, 3},      {97, 17},   {127, 1031}, {128, 1031},
+      {129, 1024}, {191, 1025}, {1023, 5},  {2047, 64},  {2048, 64},
+      {2049, 1},   {4099, 33},  {3333, 257}};
+  Rules rules(shapes, {1, 1});
+  for (unsigned p = 0; p < shapes.size(); ++p)
+    fillNormal(rules.arguments.gradients[p], p, 100);
+  std::vector<Tensor> first;
+  for (int threads : {1, 2, 3, 7}) {
+    ThreadPool pool(threads);
+    rules.artefact->step(rules.arguments, &pool);
+    for (std::size_t p = 0; p < shapes.size(); ++p) {
+      const Tensor &update = rules.arguments.updates[p];
+      if (threads == 1) {
+        first.push_back(update.clone());
+        EXPECT_LT(reference::relativeDifference(
+                      matrix(update),
+                      reference::center(matrix(rules.arguments.gradients[p]))),
+                  1e-5)
+            << shapes[p][0] << " x " << shapes[p][1];
+      }
+      EXPECT_TRUE(sameBits(update, first[p]))
+          << shapes[p][0] << " x " << shapes[p][1] << ", " << threads;
+    }
+  }
+}
+
+TEST(Rules, StatesMayBeWhatWasBefore) {
+  Rules rules({{1, 1}}, {33, 19});
+  StepArguments &arguments = rules.arguments;
+  for (unsigned t = 1; t <= 4; ++t) {
+    fillNormal(arguments.parameters[1], 10 + t, 0);
+    fillNormal(arguments.gradients[1], 20 + t, 0);
+    const Tensor w = arguments.parameters[1].clone();
+    std::vector<Tensor> before;
+    for (const Tensor &state : arguments.states)
+      before.push_back(state.clone());
+    arguments.step = t;
+    rules.artefact->step(arguments);
+    EXPECT_TRUE(sameBits(arguments.states[0], arguments.gradients[1]));
+    EXPECT_TRUE(sameBits(arguments.states[1], w));
+    EXPECT_TRUE(sameBits(arguments.states[2], before[0]));
+    for (int64_t i = 0; i < w.count(); ++i) {
+      const float s = std::fma(0.5f, before[1].f32()[i], before[2].f32()[i]);
+      ASSERT_EQ(arguments.updates[1].f32()[i], s);
+      ASSERT_EQ(arguments.parameters[1].f32()[i], w.f32()[i] + s);
+    }
+  }
+}
