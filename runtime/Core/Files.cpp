@@ -9,8 +9,10 @@
 
 #include "runtime/Core/Error.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -191,6 +193,52 @@ void writeFolder(const std::string &path,
     throw;
   }
   syncParent(target);
+}
+
+//===----------------------------------------------------------------------===//
+// Remnants
+//===----------------------------------------------------------------------===//
+
+/// Takes digits off the end of `text`; none: -1.
+static long takeNumber(std::string &text) {
+  const std::size_t begin = text.find_last_not_of("0123456789") + 1;
+  const std::string digits = text.substr(begin);
+  if (digits.empty() || digits.size() > 9)
+    return -1;
+  text.resize(begin);
+  return std::stol(digits);
+}
+
+static bool takeSuffix(std::string &text, std::string_view suffix) {
+  if (text.size() < suffix.size() ||
+      text.compare(text.size() - suffix.size(), suffix.size(), suffix) != 0)
+    return false;
+  text.resize(text.size() - suffix.size());
+  return true;
+}
+
+std::vector<Remnant> findRemnants(const std::string &folder) {
+  std::vector<Remnant> remnants;
+  std::error_code ignored;
+  for (const fs::directory_entry &entry :
+       fs::directory_iterator(folder, ignored)) {
+    // As temporaryName makes it: .NAME.tmp-PROCESS-COUNT
+    std::string name = entry.path().filename().string();
+    if (takeNumber(name) < 0 || !takeSuffix(name, "-"))
+      continue;
+    const long process = takeNumber(name);
+    if (process <= 0 || !takeSuffix(name, ".tmp-") || name.size() < 2 ||
+        name[0] != '.')
+      continue;
+    const bool lives =
+        process != ::getpid() &&
+        (::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH);
+    if (!lives)
+      remnants.push_back({entry.path().string(), name.substr(1)});
+  }
+  std::sort(remnants.begin(), remnants.end(),
+            [](const Remnant &a, const Remnant &b) { return a.path < b.path; });
+  return remnants;
 }
 
 } // namespace steep

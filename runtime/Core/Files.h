@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace steep {
 
@@ -32,6 +33,18 @@ void writeFile(
 /// syncs it and renames it to `path`, which must not exist.
 void writeFolder(const std::string &path,
                  const std::function<void(const std::string &)> &fill);
+
+/// What writeFile and writeFolder were at work on, in `folder`, when their
+/// process was killed: a temporary file or folder that nobody will rename.
+struct Remnant {
+  std::string path;
+  std::string name; ///< the file name that it would have got
+};
+
+/// The remnants in a folder, by name. Those of living processes are none,
+/// except for this one's number: a process that has not begun to write there
+/// may bear that of a dead one.
+std::vector<Remnant> findRemnants(const std::string &folder);
 
 } // namespace steep
 

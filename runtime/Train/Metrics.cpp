@@ -11,10 +11,12 @@
 #include "runtime/Core/Files.h"
 #include "runtime/Core/Json.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <unistd.h>
 
 using namespace steep;
 
@@ -73,27 +75,71 @@ StepMetrics StepMetrics::parse(const std::string &line,
   return metrics;
 }
 
+/// Calls visit(line, origin, end) for each whole line, `end` being where the
+/// next one begins, until it returns false.
+template <typename Visit>
+static void forEachLine(const std::string &path, const std::string &text,
+                        Visit &&visit) {
+  std::size_t begin = 0, count = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos;
+       end = text.find('\n', begin)) {
+    const std::string origin = fmt::format("{}:{}", path, ++count);
+    if (!visit(text.substr(begin, end - begin), origin, end + 1))
+      return;
+    begin = end + 1;
+  }
+}
+
 std::vector<StepMetrics> steep::readMetrics(const std::string &path) {
   const std::string text = readFile(path);
   std::vector<StepMetrics> lines;
-  std::size_t begin = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos;
-       end = text.find('\n', begin)) {
-    const std::string origin = fmt::format("{}:{}", path, lines.size() + 1);
-    lines.push_back(
-        StepMetrics::parse(text.substr(begin, end - begin), origin));
-    begin = end + 1;
-  }
+  forEachLine(path, text,
+              [&](const std::string &line, const std::string &origin, auto) {
+                lines.push_back(StepMetrics::parse(line, origin));
+                return true;
+              });
   return lines;
+}
+
+/// How much of a metrics file is of steps up to `keep`. What a checkpoint
+/// counts as done must be there as it was written.
+static std::size_t keptBytes(const std::string &path, const std::string &text,
+                             int64_t keep) {
+  std::size_t kept = 0;
+  std::optional<int64_t> last;
+  forEachLine(
+      path, text,
+      [&](const std::string &line, const std::string &origin, std::size_t end) {
+        if (last.value_or(0) >= keep)
+          return false;
+        const int64_t step = StepMetrics::parse(line, origin).step;
+        if (last && step != *last + 1)
+          fail("{}: step is {}, but {} is expected", quote(origin), step,
+               *last + 1);
+        if (step > keep)
+          return false;
+        last = step;
+        kept = end;
+        return true;
+      });
+  const std::size_t line = 1 + static_cast<std::size_t>(std::count(
+                                   text.begin(), text.begin() + kept, '\n'));
+  if (last.value_or(keep) < keep || (!last && keep > 0 && kept < text.size() &&
+                                     text.find('\n') == std::string::npos))
+    fail("{}: {}, but the lines up to step {} are expected, where the "
+         "checkpoint was made",
+         quote(fmt::format("{}:{}", path, line)),
+         kept < text.size() ? "the line is cut off" : "the file ends here",
+         keep);
+  return kept;
 }
 
 MetricsLog::MetricsLog(const std::string &path, int64_t keep) : path(path) {
   if (std::filesystem::exists(path)) {
-    std::string kept;
-    for (const StepMetrics &line : readMetrics(path))
-      if (line.step <= keep)
-        kept += line.json() + "\n";
-    writeFile(path, kept);
+    const std::string text = readFile(path);
+    const std::size_t kept = keptBytes(path, text, keep);
+    if (kept < text.size())
+      writeFile(path, text.substr(0, kept));
   }
   file.reset(std::fopen(path.c_str(), "a"));
   if (!file)
@@ -105,5 +151,11 @@ void MetricsLog::append(const StepMetrics &metrics) {
   const std::string line = metrics.json() + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file.get()) != line.size() ||
       std::fflush(file.get()) != 0)
+    fail("{}: cannot be written: {}", quote(path), std::strerror(errno));
+}
+
+void MetricsLog::sync() {
+  // Some file systems cannot; that is no error of ours.
+  if (::fsync(fileno(file.get())) != 0 && errno != EINVAL)
     fail("{}: cannot be written: {}", quote(path), std::strerror(errno));
 }

@@ -44,10 +44,16 @@ std::vector<StepMetrics> readMetrics(const std::string &path);
 /// Appends lines and flushes each.
 class MetricsLog {
 public:
-  /// Keeps the lines up to step `keep` of an existing file (all others are
-  /// removed) and appends from there.
+  /// Keeps the lines up to step `keep` of an existing file and appends from
+  /// there. What stands behind them is dropped unread: a run that was killed
+  /// may have left half a line. What is kept must be whole: steps that follow
+  /// one another, the last one `keep`; otherwise throws Error with the file and
+  /// the line, and changes nothing. A file that is missing or empty is begun
+  /// anew.
   MetricsLog(const std::string &path, int64_t keep);
   void append(const StepMetrics &metrics);
+  /// Makes the lines last, as a checkpoint that counts on them does.
+  void sync();
 
 private:
   struct Close {

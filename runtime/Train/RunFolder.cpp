@@ -8,6 +8,7 @@
 #include "runtime/Train/RunFolder.h"
 
 #include "runtime/Core/Error.h"
+#include "runtime/Core/Files.h"
 #include "runtime/Train/Checkpoint.h"
 
 #include <algorithm>
@@ -29,6 +30,9 @@ static void removeRemnants(const std::string &out) {
   for (const fs::directory_entry &entry : fs::directory_iterator(out, error))
     if (entry.path().filename().string().rfind(".removed-checkpoint-", 0) == 0)
       remnants.push_back(entry.path());
+  // The folder is locked: nobody is at work on these.
+  for (const Remnant &remnant : findRemnants(out))
+    remnants.push_back(remnant.path);
   for (const fs::path &remnant : remnants)
     fs::remove_all(remnant, error);
 }

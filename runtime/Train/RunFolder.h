@@ -18,7 +18,7 @@ namespace steep {
 class RunFolder {
 public:
   /// Makes the folder where it is not there, locks it, and removes what a
-  /// killed run left half removed. Throws Error, naming the folder, where
+  /// killed run left half written or half removed. Throws Error, naming the folder, where
   /// another run holds it.
   explicit RunFolder(const std::string &out);
   /// Lets go; takes a folder away again that nothing was written into.

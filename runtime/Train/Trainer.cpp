@@ -309,13 +309,16 @@ RunStatus Trainer::run() {
       status = RunStatus::Interrupted;
     else if (outcome == Outcome::NonFinite)
       status = RunStatus::NonFinite;
-    else if (options.saveEvery > 0 && counters.step % options.saveEvery == 0)
+    else if (options.saveEvery > 0 && counters.step % options.saveEvery == 0) {
+      log.sync();
       save(counters);
+    }
   }
   stopSignal = StopSignals::received();
   progress.end();
   // After non-finite gradients: weights and states are those of the last
   // applied update, and so must counters and data position be.
+  log.sync();
   if (counters.step > 0)
     save(status == RunStatus::NonFinite ? lastGood : counters);
   writeReport(status);

@@ -70,8 +70,56 @@ TEST(Metrics, ALineWithoutItsEndDoesNotCount) {
   const std::string path = folder.path("metrics.jsonl");
   writeFile(path, sample(1).json() + "\n" + sample(2).json().substr(0, 20));
   EXPECT_EQ(readMetrics(path).size(), 1u);
-  MetricsLog(path, 5).append(sample(2));
+  MetricsLog(path, 1).append(sample(2));
   EXPECT_EQ(readMetrics(path).size(), 2u);
+}
+
+TEST(Metrics, WhatFollowsTheCheckpointIsDroppedUnread) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("metrics.jsonl");
+  const std::string whole = sample(1).json() + "\n" + sample(2).json() + "\n";
+  for (const std::string &rest :
+       {std::string("{\"step\":3,"), std::string("garbage\n{}\n"),
+        std::string(100, '\0'), std::string("\n\n"),
+        sample(3).json() + "\n" + sample(4).json().substr(0, 9)}) {
+    writeFile(path, whole + rest);
+    MetricsLog(path, 2).append(sample(3));
+    EXPECT_EQ(readFile(path), whole + sample(3).json() + "\n");
+  }
+  // Begun anew where there is nothing: somebody removed the damaged file.
+  writeFile(path, "");
+  MetricsLog(path, 6).append(sample(7));
+  MetricsLog(path, 7).append(sample(8));
+  MetricsLog(path, 6).append(sample(7));
+  EXPECT_EQ(readFile(path), sample(7).json() + "\n");
+  // A fresh run keeps nothing.
+  writeFile(path, "garbage");
+  MetricsLog(path, 0).append(sample(1));
+  EXPECT_EQ(readFile(path), sample(1).json() + "\n");
+}
+
+TEST(Metrics, DamageBeforeTheCheckpointIsAnError) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("metrics.jsonl");
+  auto message = [&](const std::string &text, int64_t keep) {
+    writeFile(path, text);
+    const std::string said = failure([&] { MetricsLog(path, keep); });
+    EXPECT_EQ(readFile(path), text); // nothing was changed
+    EXPECT_EQ(said.rfind("'" + path, 0), 0u) << said;
+    return said.substr(std::min(said.size(), path.size() + 1));
+  };
+  const std::string one = sample(1).json() + "\n",
+                    two = sample(2).json() + "\n";
+  const std::string wanted = ", but the lines up to step 3 are expected, where "
+                             "the checkpoint was made";
+  EXPECT_EQ(message(one + "garbage\n" + two, 3),
+            ":2': it is not valid JSON at byte 1");
+  EXPECT_EQ(message(one + sample(3).json() + "\n", 3),
+            ":2': step is 3, but 2 is expected");
+  EXPECT_EQ(message(one + two, 3), ":3': the file ends here" + wanted);
+  EXPECT_EQ(message(one + two.substr(0, 30), 3),
+            ":2': the line is cut off" + wanted);
+  EXPECT_EQ(message(one.substr(0, 30), 3), ":1': the line is cut off" + wanted);
 }
 
 TEST(Metrics, BadLinesAreNamed) {

@@ -10,9 +10,12 @@
 #include "runtime/Core/Files.h"
 #include "runtime/Train/RunFolder.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace steep;
 using namespace steep::test;
@@ -52,7 +55,29 @@ TEST(RunFolder, RemovesWhatAKilledRunLeft) {
   TemporaryFolder folder;
   fs::create_directories(folder.path(".removed-checkpoint-00000003/x"));
   fs::create_directories(folder.path("checkpoint-00000004"));
+  // A process that has ended, and one that lives.
+  const pid_t child = fork();
+  if (child == 0)
+    std::_Exit(0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  const std::string gone = "-" + std::to_string(child) + "-0";
+  const std::string lives = "-" + std::to_string(getppid()) + "-0";
+  const std::string own = "-" + std::to_string(getpid()) + "-3";
+  fs::create_directories(folder.path(".checkpoint-00000005.tmp" + gone + "/x"));
+  fs::create_directories(folder.path(".checkpoint-00000006.tmp" + own));
+  writeFile(folder.path(".summary.json.tmp" + gone), "half");
+  // Not of this scheme, or not to be touched.
+  const std::vector<std::string> stay = {
+      ".checkpoint-00000007.tmp" + lives, "checkpoint-00000008.tmp" + gone,
+      ".tmp" + gone, ".checkpoint-00000009.tmp-x-0", ".notes.tmp"};
+  for (const std::string &name : stay)
+    writeFile(folder.path(name), "stays");
   RunFolder held(folder.path(""));
+  EXPECT_FALSE(fs::exists(folder.path(".checkpoint-00000005.tmp" + gone)));
+  EXPECT_FALSE(fs::exists(folder.path(".checkpoint-00000006.tmp" + own)));
+  EXPECT_FALSE(fs::exists(folder.path(".summary.json.tmp" + gone)));
+  for (const std::string &name : stay)
+    EXPECT_TRUE(fs::exists(folder.path(name))) << name;
   EXPECT_FALSE(fs::exists(folder.path(".removed-checkpoint-00000003")));
   EXPECT_TRUE(fs::exists(folder.path("checkpoint-00000004")));
 }
