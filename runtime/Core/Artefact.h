@@ -11,8 +11,11 @@
 #include "runtime/Core/Tensor.h"
 #include "runtime/Core/ThreadPool.h"
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace steep {
@@ -62,6 +65,11 @@ private:
   explicit Artefact(std::unique_ptr<State> state);
 };
 
+/// What the cache may hold where STEEP_CACHE_BYTES does not say otherwise, and
+/// how long an entry is kept in any case after it was used.
+constexpr uint64_t defaultCacheBytes = uint64_t(1) << 30;
+constexpr std::chrono::minutes cacheGrace{10};
+
 /// What steepc is asked for.
 struct CompileRequest {
   std::string spec;                 ///< path of the .mlir file
@@ -70,12 +78,18 @@ struct CompileRequest {
   std::vector<std::string> options; ///< more arguments, "--only-rule=muon"
   std::string cache; ///< folder; empty: $XDG_CACHE_HOME/steep or ~/.cache/steep
   std::string compiler; ///< path of steepc; empty: beside the running program
+  /// What messages call the parameters, and options of steepc that the user
+  /// knows by another name.
+  std::string parametersName = "the model's parameters";
+  std::vector<std::pair<std::string, std::string>> flagNames;
 };
 
 /// Compiles with steepc (a child process), or takes the artefact from the
 /// cache, and returns its folder. Entries are found by a digest of all that the
 /// compiler reads; a damaged one is made anew; several runs may share a cache.
-/// Throws Error with steepc's first message where it refuses.
+/// When an entry is added, those that were not used for longest are removed
+/// until the cache holds at most $STEEP_CACHE_BYTES, except for what was used in
+/// the last ten minutes. Throws Error with steepc's first message where it refuses.
 std::string compileArtefact(const CompileRequest &request);
 
 } // namespace steep

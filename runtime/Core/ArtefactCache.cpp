@@ -13,6 +13,9 @@
 // wait for each other, so that one of them compiles and none removes what
 // another has just made.
 //
+// The time of an entry is that of its last use. Whoever adds one removes the
+// oldest beyond the limit, each under its lock and with it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Core/Artefact.h"
@@ -23,13 +26,16 @@
 #include "runtime/Core/Files.h"
 #include "runtime/Core/Sha256.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -94,25 +100,38 @@ static bool isWhole(const fs::path &entry) {
   }
 }
 
+static void replaceAll(std::string &text, const std::string &from,
+                       const std::string &to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
 /// The message of a compiler that failed: its first line with an error, else
-/// its last line.
-static std::string messageIn(const std::string &errors) {
+/// its last line; in the words of whoever asked, who knows no params.json.
+static std::string messageIn(const std::string &errors,
+                             const CompileRequest &request,
+                             const std::string &parameters) {
   std::istringstream lines(errors);
-  std::string line, last;
+  std::string line, last = "it gave no reason";
   while (std::getline(lines, line)) {
-    if (line.find("error:") != std::string::npos)
-      return line;
     if (!line.empty())
       last = line;
+    if (line.find("error:") != std::string::npos)
+      break;
   }
-  return last.empty() ? "it gave no reason" : last;
+  replaceAll(last, parameters, request.parametersName);
+  for (const auto &[flag, name] : request.flagNames)
+    replaceAll(last, flag, name);
+  return last;
 }
 
 static void compile(const CompileRequest &request, const std::string &compiler,
                     const std::string &folder) {
-  writeFile(folder + "/params.json", request.parameters);
+  const std::string parameters = folder + "/params.json";
+  writeFile(parameters, request.parameters);
   std::vector<std::string> arguments = {
-      request.spec,   "--params", folder + "/params.json", "--target",
+      request.spec,   "--params", parameters,          "--target",
       request.target, "-o",       folder + "/artefact"};
   arguments.insert(arguments.end(), request.options.begin(),
                    request.options.end());
@@ -122,7 +141,7 @@ static void compile(const CompileRequest &request, const std::string &compiler,
          quote(request.spec), result.signal);
   if (result.exitStatus)
     fail("cannot compile {}: {}", quote(request.spec),
-         messageIn(result.errors));
+         messageIn(result.errors, request, parameters));
   std::error_code error;
   if (!fs::is_directory(folder + "/artefact", error))
     fail("cannot compile {}: steepc wrote no artefact", quote(request.spec));
@@ -134,41 +153,176 @@ namespace {
 /// merely do work twice.
 class EntryLock {
 public:
-  explicit EntryLock(const std::string &path)
-      : fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    while (fd >= 0 && ::flock(fd, LOCK_EX) != 0 && errno == EINTR) {
-    }
+  enum Mode { Wait, Try };
+
+  explicit EntryLock(std::string lockPath, Mode mode = Wait)
+      : path(std::move(lockPath)) {
+    // Who removes an entry removes its lock: what was waited for may be gone.
+    do {
+      release();
+      fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (fd >= 0 && !acquire(mode)) {
+        release();
+        return;
+      }
+    } while (fd >= 0 && !isCurrent());
   }
   EntryLock(const EntryLock &) = delete;
-  ~EntryLock() {
-    if (fd >= 0)
-      ::close(fd);
-  }
+  ~EntryLock() { release(); }
+
+  bool isHeld() const { return fd >= 0; }
+  void removeFile() { ::unlink(path.c_str()); }
 
 private:
-  int fd;
+  bool acquire(Mode mode) {
+    const int operation = LOCK_EX | (mode == Try ? LOCK_NB : 0);
+    while (::flock(fd, operation) != 0)
+      if (errno != EINTR)
+        return mode == Wait; // no locks here
+    return true;
+  }
+  bool isCurrent() const {
+    struct stat held, there;
+    return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
+           held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+  }
+  void release() {
+    if (fd >= 0)
+      ::close(fd);
+    fd = -1;
+  }
+
+  std::string path;
+  int fd = -1;
+};
+
+struct Entry {
+  fs::path path;
+  fs::file_time_type used;
+  uint64_t bytes = 0;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// The limit
+//===----------------------------------------------------------------------===//
+
+static uint64_t cacheLimit() {
+  const char *text = std::getenv("STEEP_CACHE_BYTES");
+  if (!text || !*text)
+    return defaultCacheBytes;
+  const std::string_view digits = text;
+  if (digits.size() > 18 ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos)
+    fail("STEEP_CACHE_BYTES is {}, but a number of bytes is expected",
+         quote(digits));
+  return std::stoull(text);
+}
+
+static bool isKey(const std::string &name) {
+  return name.size() == 64 &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+static uint64_t bytesIn(const fs::path &folder) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; it != end;
+       it.increment(error))
+    if (it->is_regular_file(error))
+      if (const uint64_t size = it->file_size(error); !error)
+        bytes += size;
+  return bytes;
+}
+
+/// The entries of a cache, those that were not used for longest first. Others
+/// may come and go meanwhile.
+static std::vector<Entry> listEntries(const fs::path &cache) {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(cache, error), end; it != end;
+       it.increment(error)) {
+    if (!isKey(it->path().filename().string()))
+      continue;
+    std::error_code gone;
+    Entry entry{it->path(), fs::last_write_time(it->path(), gone),
+                bytesIn(it->path())};
+    if (!gone)
+      entries.push_back(std::move(entry));
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
+    return std::tie(a.used, a.path) < std::tie(b.used, b.path);
+  });
+  return entries;
+}
+
+/// Removes what was not used for longest until the rest fits. An entry that
+/// was used just now stays in any case: whoever asked for it may not have
+/// opened it yet.
+static void trim(const fs::path &cache) {
+  const uint64_t limit = cacheLimit();
+  std::vector<Entry> entries = listEntries(cache);
+  uint64_t total = 0;
+  for (const Entry &entry : entries)
+    total += entry.bytes;
+  const auto recent = fs::file_time_type::clock::now() - cacheGrace;
+  std::error_code ignored;
+  for (const Entry &entry : entries) {
+    if (total <= limit || entry.used > recent)
+      break;
+    EntryLock lock(entry.path.string() + ".lock", EntryLock::Try);
+    if (!lock.isHeld() || fs::last_write_time(entry.path, ignored) > recent)
+      continue;
+    fs::remove_all(entry.path, ignored);
+    lock.removeFile();
+    total -= entry.bytes;
+  }
+  // What killed runs left. Only who holds the lock of an entry makes one.
+  for (const Remnant &remnant : findRemnants(cache.string()))
+    if (isKey(remnant.name)) {
+      const fs::path entry = cache / remnant.name;
+      EntryLock lock(entry.string() + ".lock", EntryLock::Try);
+      if (!lock.isHeld())
+        continue;
+      fs::remove_all(remnant.path, ignored);
+      if (!fs::exists(entry, ignored))
+        lock.removeFile();
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Use
+//===----------------------------------------------------------------------===//
 
 std::string compileArtefact(const CompileRequest &request) {
   std::string compiler =
       request.compiler.empty() ? programBeside("steepc") : request.compiler;
   std::string spec = readFile(request.spec);
   std::string key = cacheKey(request, spec, compiler);
-  std::string entry = cacheFolder(request) + "/" + key;
-  EntryLock lock(entry + ".lock");
-  if (isWhole(entry))
-    return entry + "/artefact";
+  const std::string cache = cacheFolder(request), entry = cache + "/" + key;
+  cacheLimit(); // a wrong limit is said before work is done
+  std::optional<EntryLock> lock(entry + ".lock");
   std::error_code error;
+  if (isWhole(entry)) {
+    fs::last_write_time(entry, fs::file_time_type::clock::now(), error);
+    return entry + "/artefact";
+  }
   fs::remove_all(entry, error);
   if (error)
     fail("cannot remove the damaged cache entry {}: {}", quote(entry),
          error.message());
-  writeFolder(entry, [&](const std::string &folder) {
-    compile(request, compiler, folder);
-    if (readFile(request.spec) != spec)
-      fail("cannot compile {}: it changed meanwhile", quote(request.spec));
-  });
+  try {
+    writeFolder(entry, [&](const std::string &folder) {
+      compile(request, compiler, folder);
+      if (readFile(request.spec) != spec)
+        fail("cannot compile {}: it changed meanwhile", quote(request.spec));
+    });
+  } catch (...) {
+    lock->removeFile();
+    throw;
+  }
+  lock.reset();
+  trim(cache);
   return entry + "/artefact";
 }
 

@@ -49,6 +49,8 @@ static std::shared_ptr<Artefact> findArtefact(const UpdateOptions &options,
   request.parameters = nlohmann::json{{"tensors", {tensor}}}.dump();
   request.target = options.target;
   request.options = {"--only-rule=" + options.rule};
+  request.flagNames = {{"--only-rule", "--rule"}};
+  request.parametersName = quote(options.in);
   return device.load(compileArtefact(request));
 }
 
@@ -146,6 +148,10 @@ void runUpdate(const UpdateOptions &options) {
       checkParameter(options, manifest, in, param);
   arguments.states = loadStates(in, parameter);
   arguments.updates = {Tensor(DType::F32, param.shape())};
+  if (!options.lr && manifest.groups.at(0).lr == 0)
+    fail("--lr is required: no group of {} gives rule {} a learning rate",
+         quote(options.spec.empty() ? options.artefact : options.spec),
+         quote(parameter.rule));
   arguments.lr = {options.lr.value_or(manifest.groups.at(0).lr)};
   arguments.wd = {options.wd.value_or(manifest.groups.at(0).wd)};
   arguments.gradScale = options.gradScale;

@@ -29,7 +29,9 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
   app.add_option("--out", update.out,
                  "safetensors to write: param, the states, and update, the "
                  "signed increment without decay");
-  app.add_option("--lr", update.lr, "learning rate, instead of the group's");
+  app.add_option("--lr", update.lr,
+                 "learning rate, instead of that of the group which uses the "
+                 "rule; required where none does");
   app.add_option("--wd", update.wd, "weight decay, instead of the group's");
   app.add_option("--step", update.step, "number of this update, from 1")
       ->capture_default_str();

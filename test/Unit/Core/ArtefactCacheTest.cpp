@@ -16,7 +16,10 @@
 #include "test/Unit/Core/TestSupport.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
 #include <set>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <thread>
 
@@ -131,8 +134,118 @@ TEST_F(Cache, PassesTheCompilersMessageOnAndKeepsNothing) {
   EXPECT_ERROR(compileArtefact(request), "steepc was ended by signal 9");
   script("exit 0\n");
   EXPECT_ERROR(compileArtefact(request), "steepc wrote no artefact");
-  for (const fs::directory_entry &entry : fs::directory_iterator(request.cache))
-    EXPECT_EQ(entry.path().extension(), ".lock") << entry.path();
+  EXPECT_TRUE(fs::is_empty(request.cache));
+}
+
+TEST_F(Cache, SpeaksOfWhatTheUserKnows) {
+  request.flagNames = {{"--only-rule", "--rule"}};
+  script("while [ $# -gt 0 ]; do [ \"$1\" = --params ] && p=$2; shift; done\n"
+         "echo \"steepc: error: $p: head: --only-rule: $p\" >&2; exit 1\n");
+  EXPECT_ERROR(compileArtefact(request),
+               "spec.mlir': steepc: error: the model's parameters: head: "
+               "--rule: the model's parameters");
+  request.parametersName = "'in'";
+  EXPECT_ERROR(compileArtefact(request), "error: 'in': head: --rule: 'in'");
+}
+
+namespace {
+/// The limit while it lives.
+struct Limit {
+  explicit Limit(const std::string &bytes) {
+    ::setenv("STEEP_CACHE_BYTES", bytes.c_str(), 1);
+  }
+  ~Limit() { ::unsetenv("STEEP_CACHE_BYTES"); }
+};
+} // namespace
+
+class CacheLimit : public Cache {
+protected:
+  /// An entry of its own for each name; used so many hours ago.
+  std::string make(const std::string &name, int hours) {
+    request.options = {name};
+    const fs::path entry = fs::path(compileArtefact(request)).parent_path();
+    fs::last_write_time(entry, fs::file_time_type::clock::now() -
+                                   std::chrono::hours(hours));
+    return entry.string();
+  }
+  static bool isThere(const std::string &entry) {
+    EXPECT_EQ(fs::exists(entry), fs::exists(entry + ".lock")) << entry;
+    return fs::exists(entry);
+  }
+};
+
+TEST_F(CacheLimit, RemovesWhatWasNotUsedForLongest) {
+  const std::string a = make("a", 3), b = make("b", 2), c = make("c", 1);
+  uint64_t bytes = 0;
+  for (const auto &file : fs::recursive_directory_iterator(a))
+    bytes += file.is_regular_file() ? file.file_size() : 0;
+  const Limit limit(std::to_string(3 * bytes));
+  compileArtefact(request); // of three, c is used: nothing is added
+  request.options = {"a"};
+  compileArtefact(request); // and now a
+  EXPECT_TRUE(isThere(a) && isThere(b) && isThere(c));
+  const std::string d = make("d", 0);
+  EXPECT_FALSE(isThere(b));
+  EXPECT_TRUE(isThere(a) && isThere(c) && isThere(d));
+  // What was used just now stays beyond the limit.
+  const std::string e = make("e", 0);
+  EXPECT_TRUE(isThere(a) && isThere(c) && isThere(d) && isThere(e));
+  // So does what somebody is at.
+  fs::last_write_time(a,
+                      fs::file_time_type::clock::now() - std::chrono::hours(9));
+  const int held = ::open((a + ".lock").c_str(), O_RDWR);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  make("f", 0);
+  EXPECT_TRUE(isThere(a));
+  ::close(held);
+  make("g", 0);
+  EXPECT_FALSE(isThere(a));
+}
+
+TEST_F(CacheLimit, RemovesWhatKilledRunsLeft) {
+  const std::string a = make("a", 0), key = fs::path(a).filename();
+  const std::string own = "-" + std::to_string(::getpid()) + "-9";
+  const std::string left = request.cache + "/." + key + ".tmp" + own;
+  const std::string other = request.cache + "/.mine.tmp" + own;
+  fs::create_directories(left + "/artefact");
+  fs::create_directories(other);
+  make("b", 0);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(other));
+  EXPECT_TRUE(isThere(a));
+}
+
+TEST_F(CacheLimit, HoldsWithConcurrentRuns) {
+  std::vector<std::string> old;
+  for (const char *name : {"w", "x", "y", "z"})
+    old.push_back(make(name, 5));
+  const Limit limit("1");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i)
+    threads.emplace_back([&, i] {
+      CompileRequest mine = request;
+      for (int turn = 0; turn < 8; ++turn) {
+        mine.options = {std::to_string((turn + i) % 4)};
+        const fs::path made = compileArtefact(mine);
+        // Others may take an entry away only once it has not been used.
+        EXPECT_EQ(readFile((made / "libx.so").string()), "library\n");
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(runs(), 4u + old.size());
+  for (const std::string &entry : old)
+    EXPECT_FALSE(isThere(entry));
+}
+
+TEST_F(CacheLimit, MustBeANumber) {
+  for (const char *text : {"x", "-1", "1G", "1.5", "9999999999999999999"}) {
+    const Limit limit(text);
+    EXPECT_ERROR(compileArtefact(request),
+                 "STEEP_CACHE_BYTES is '" + std::string(text) +
+                     "', but a number of bytes is expected");
+  }
+  EXPECT_EQ(runs(), 0u);
 }
 
 TEST_F(Cache, SaysWhatIsMissing) {
