@@ -30,5 +30,7 @@ config.substitutions.append(("%specs", os.path.join(config.steep_source_root, "s
 config.substitutions.append(("%cc", config.host_cc))
 config.substitutions.append(("%python", config.python))
 
+if os.path.exists("/dev/full"):
+    config.available_features.add("full-device")
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")

@@ -32,7 +32,7 @@ done
 flags=()
 [ $install = 1 ] || flags=(--no-install)
 "$steep_root/tools/fetch-data.sh" "$steep_root/out/data" --ranks-only "${flags[@]}" ||
-  steep_say "Without the ranks file the test TokenizerGPT2 is skipped"
+  steep_say "Without the ranks file the test DataTests.GPT2Ranks is skipped"
 
 steep_say "Building in $build"
 steep_configure "$build"

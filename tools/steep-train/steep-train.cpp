@@ -14,6 +14,7 @@
 #include "runtime/Train/Report.h"
 #include "runtime/Train/ShardData.h"
 #include "runtime/Train/Trainer.h"
+#include "tools/ToolMain.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -231,7 +232,7 @@ static int run(int argc, char **argv) {
 int main(int argc, char **argv) {
   limitSpinning(argv);
   try {
-    return run(argc, argv);
+    return outputStatus("steep-train", run(argc, argv));
   } catch (const std::exception &error) {
     std::fflush(stdout);
     std::fprintf(stderr, "steep-train: error: %s\n", error.what());

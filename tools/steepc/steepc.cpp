@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Compiler.h"
+#include "tools/ToolMain.h"
 
 #include "llvm/Config/llvm-config.h"
 
@@ -43,7 +44,8 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
       ->type_name("NAME");
   app.add_option("--only-rule", options.onlyRule,
                  "update every parameter by this rule of the spec, without "
-                 "schedule and clipping")
+                 "schedule and clipping; a rule that no group uses has rates "
+                 "of 0")
       ->type_name("RULE");
   app.add_option("--emit", emit,
                  "stop at optim, geo, block, llvm, asm or obj and print that")
@@ -87,7 +89,7 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) { // --help, --version
-    return app.exit(success);
+    return steep::outputStatus("steepc", app.exit(success));
   } catch (const CLI::ParseError &error) {
     return fail(error.what());
   }
