@@ -21,16 +21,7 @@ void Model::State::attentionBackward(const BlockActivations &block,
   parallelTasks(batch * heads, [&](int64_t task, int thread) {
     const int64_t sequence = task / heads, head = task % heads;
     const int64_t at = sequence * length * config.dim + head * config.headDim;
-    AttentionHead args;
-    args.length = length;
-    args.headDim = config.headDim;
-    args.stride = config.dim;
-    args.q = block.q + at;
-    args.k = block.k + at;
-    args.v = block.v + at;
-    args.out = block.attended + at;
-    args.rowMax = block.rowMax + task * length;
-    args.rowInverse = block.rowInverse + task * length;
+    AttentionHead args = headOf(block, sequence, head, length);
     args.dOut = act.dAttended + at;
     args.dq = act.dq + at;
     args.dk = act.dk + at;

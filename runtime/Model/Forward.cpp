@@ -13,6 +13,24 @@
 
 using namespace steep;
 
+AttentionHead Model::State::headOf(const BlockActivations &block,
+                                   int64_t sequence, int64_t head,
+                                   int64_t length) const {
+  const int64_t at = sequence * length * config.dim + head * config.headDim;
+  const int64_t row = (sequence * config.heads + head) * length;
+  AttentionHead args{};
+  args.length = length;
+  args.headDim = config.headDim;
+  args.stride = config.dim;
+  args.q = block.q + at;
+  args.k = block.k + at;
+  args.v = block.v + at;
+  args.out = block.attended + at;
+  args.rowMax = block.rowMax + row;
+  args.rowInverse = block.rowInverse + row;
+  return args;
+}
+
 void Model::State::attention(const BlockActivations &block, int64_t batch,
                              int64_t length) {
   const int64_t tiles = (length + attentionTile - 1) / attentionTile;
@@ -22,17 +40,7 @@ void Model::State::attention(const BlockActivations &block, int64_t batch,
     const int64_t tile = tiles - 1 - task / (batch * heads);
     const int64_t sequence = task % (batch * heads) / heads;
     const int64_t head = task % heads;
-    const int64_t at = sequence * length * config.dim + head * config.headDim;
-    AttentionHead args{};
-    args.length = length;
-    args.headDim = config.headDim;
-    args.stride = config.dim;
-    args.q = block.q + at;
-    args.k = block.k + at;
-    args.v = block.v + at;
-    args.out = block.attended + at;
-    args.rowMax = block.rowMax + (sequence * heads + head) * length;
-    args.rowInverse = block.rowInverse + (sequence * heads + head) * length;
+    const AttentionHead args = headOf(block, sequence, head, length);
     kernels.attention(args, tile * attentionTile,
                       std::min(length, (tile + 1) * attentionTile),
                       act.scratch + thread * act.scratchStride);

@@ -53,6 +53,10 @@ private:
   static std::size_t index(int64_t layer, Weight which) {
     return 1 + 7 * layer + static_cast<int>(which);
   }
+  /// Forward.cpp: where one head of one sequence lies in a block's activations;
+  /// the gradients' places stay empty.
+  AttentionHead headOf(const BlockActivations &block, int64_t sequence,
+                       int64_t head, int64_t length) const;
   void attention(const BlockActivations &block, int64_t batch, int64_t length);
   void attentionBackward(const BlockActivations &block, int64_t batch,
                          int64_t length);
