@@ -19,13 +19,13 @@
 #include <unistd.h>
 
 /// Waits for the signal that a child has ended. False when time is up.
-static bool waitForEnd(pid_t child, int &status, timespec left) {
+static bool waitForEnd(pid_t child, int &status, unsigned seconds) {
   sigset_t ended;
   sigemptyset(&ended);
   sigaddset(&ended, SIGCHLD);
   timespec start, now;
   clock_gettime(CLOCK_MONOTONIC, &start);
-  time_t end = start.tv_sec + left.tv_sec;
+  time_t end = start.tv_sec + seconds;
   while (waitpid(child, &status, WNOHANG) == 0) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec >= end)
@@ -58,8 +58,7 @@ int steep::runWatched(const std::function<int()> &work, unsigned seconds) {
     _exit(status);
   }
   int status = 0;
-  timespec limit = {static_cast<time_t>(seconds), 0};
-  if (!waitForEnd(child, status, limit)) {
+  if (!waitForEnd(child, status, seconds)) {
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     fail("the kernel did not end within {} s (--timeout)", seconds);

@@ -56,7 +56,7 @@ llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
                          : b.CreateUIToFP(value, llvmType(to));
 }
 
-llvm::Value *Emitter::floatToFloat(Value *value, PtxType from, PtxType to,
+llvm::Value *Emitter::floatToFloat(Value *value, PtxType to,
                                    StringRef rounding) {
   if (rounding.size() == 3)
     return b.CreateUnaryIntrinsic(integerRounding(rounding), value);
@@ -119,7 +119,7 @@ void Emitter::convert() {
       // The same 16-bit type rounds to an integer, or stays as it is.
       if (each.bits() == 16 && way.size() == 3)
         x = b.CreateUnaryIntrinsic(integerRounding(way), x), way = "rn";
-      x = floatToFloat(x, read32, each, way);
+      x = floatToFloat(x, each, way);
       return ftz && each.name == "f32" ? flush(x) : x;
     } else if (sat) {
       unknown();

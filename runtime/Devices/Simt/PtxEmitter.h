@@ -133,7 +133,7 @@ private:
   llvm::Type *llvmType(PtxType type);
   llvm::IntegerType *intType(unsigned bits) { return b.getIntNTy(bits); }
   Value *special(StringRef name);
-  Value *readName(const Operand &operand, unsigned bits);
+  Value *readName(const Operand &operand);
   Value *fit(Value *value, unsigned bits, bool isSigned);
   Value *read(const Operand &operand, PtxType type);
   Value *read(const Operand &operand, const char *type) {
@@ -189,8 +189,7 @@ private:
   void convert();
   Value *floatToInt(Value *value, PtxType from, PtxType to, StringRef rounding);
   Value *intToFloat(Value *value, PtxType from, PtxType to, StringRef rounding);
-  Value *floatToFloat(Value *value, PtxType from, PtxType to,
-                      StringRef rounding);
+  Value *floatToFloat(Value *value, PtxType to, StringRef rounding);
   void move();
   void convertAddress();
 
