@@ -64,9 +64,11 @@ int steep::runWatched(const std::function<int()> &work, unsigned seconds) {
     fail("the kernel did not end within {} s (--timeout)", seconds);
   }
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (WIFSIGNALED(status))
-    fail("the kernel crashed: {} (--check says where it reaches beyond its "
-         "buffers)",
-         strsignal(WTERMSIG(status)));
-  return WEXITSTATUS(status);
+  if (!WIFSIGNALED(status))
+    return WEXITSTATUS(status);
+  int signal = WTERMSIG(status);
+  bool access = signal == SIGSEGV || signal == SIGBUS;
+  fail("the kernel {}: {}{}", access ? "crashed" : "was ended",
+       strsignal(signal),
+       access ? " (--check says where it reaches beyond its buffers)" : "");
 }

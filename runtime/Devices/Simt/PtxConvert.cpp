@@ -58,7 +58,7 @@ llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
 
 llvm::Value *Emitter::floatToFloat(Value *value, PtxType to,
                                    StringRef rounding) {
-  if (rounding.size() == 3)
+  if (rounding.ends_with("i"))
     return b.CreateUnaryIntrinsic(integerRounding(rounding), value);
   if (to.name == "tf32")
     return intrinsic(("llvm.nvvm.f2tf32." + rounding).str(), {value});
@@ -117,7 +117,7 @@ void Emitter::convert() {
             b.CreateFCmpOLT(x, ConstantFP::get(x->getType(), 0.0)),
             ConstantFP::get(x->getType(), 0.0), x);
       // The same 16-bit type rounds to an integer, or stays as it is.
-      if (each.bits() == 16 && way.size() == 3)
+      if (each.bits() == 16 && way.ends_with("i"))
         x = b.CreateUnaryIntrinsic(integerRounding(way), x), way = "rn";
       x = floatToFloat(x, each, way);
       return ftz && each.name == "f32" ? flush(x) : x;

@@ -172,6 +172,7 @@ private:
 
   // PtxFloat.cpp
   void floatBinary(StringRef op, PtxType type);
+  Value *combine(StringRef op, bool nan, Value *x, Value *y);
   void fusedMultiplyAdd(PtxType type);
   void floatUnary();
   void approximate();
