@@ -23,6 +23,15 @@ static constexpr Triple you[] = {
     {2.8366, -3.0525, 1.2012},
 };
 
+/// Z. Wu et al., SAMuon, arXiv:2608.25990, table 4; four triples. Within 0.007
+/// of 1 from 0.02 on.
+static constexpr Triple samuon[] = {
+    {5.30697775, -9.73226547, 4.52926445},
+    {3.99123669, -4.20899105, 1.18235242},
+    {2.66316843, -2.16650701, 0.56325209},
+    {1.93040931, -1.31219244, 0.38289258},
+};
+
 /// N. Amsel, D. Persson, C. Musco, R. Gower: The Polar Express,
 /// arXiv:2505.16932. After these, `cubic` for ever.
 static constexpr Triple polarExpress[] = {
@@ -58,15 +67,18 @@ std::optional<Schedule> schedules::makeSchedule(std::string_view name,
                                                 int64_t steps,
                                                 std::optional<double> safety,
                                                 std::string &error) {
-  constexpr int64_t youSteps = std::size(you);
-  bool isYou = name == "you", isPolarExpress = name == "polar_express";
-  if (!isYou && !isPolarExpress && name != "jordan" && name != "cubic") {
-    error = "expected schedule to be jordan, you, polar_express or cubic, "
-            "but got \"" +
+  bool isYou = name == "you", isPolarExpress = name == "polar_express",
+       isSamuon = name == "samuon";
+  if (!isYou && !isPolarExpress && !isSamuon && name != "jordan" &&
+      name != "cubic") {
+    error = "expected schedule to be jordan, you, polar_express, samuon or "
+            "cubic, but got \"" +
             std::string(name) + "\"";
     return std::nullopt;
   }
-  int64_t most = isYou ? youSteps : maxSteps;
+  int64_t most = isYou      ? std::size(you)
+                 : isSamuon ? std::size(samuon)
+                            : maxSteps;
   if (steps < 1 || steps > most) {
     error = "expected steps of schedule " + std::string(name) + " in 1.." +
             std::to_string(most) + ", but got " + std::to_string(steps);
@@ -85,6 +97,8 @@ std::optional<Schedule> schedules::makeSchedule(std::string_view name,
   }
   if (isYou)
     return Schedule(you, you + steps);
+  if (isSamuon)
+    return Schedule(samuon, samuon + steps);
   if (isPolarExpress)
     return makePolarExpress(steps, safety.value_or(1));
   return Schedule(steps, name == "jordan" ? jordan : cubic);

@@ -40,8 +40,8 @@ constexpr double marginBF16 = 0x1p-7;
 /// The largest image of a singular value that is still an update.
 constexpr double maxImage = 1.5;
 
-/// The named schedule with this many steps: "jordan", "you", "polar_express"
-/// or "cubic". Only polar_express takes a safety factor, at least 1. On bad
+/// The named schedule with this many steps: "jordan", "you", "polar_express",
+/// "samuon" or "cubic". Only polar_express takes a safety factor, at least 1. On bad
 /// arguments there is no schedule, and `error` says what was expected.
 std::optional<Schedule> makeSchedule(std::string_view name, int64_t steps,
                                      std::optional<double> safety,

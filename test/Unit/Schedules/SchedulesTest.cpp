@@ -57,6 +57,21 @@ TEST(Schedules, BandHoldsAllSamplesAndIsReached) {
   }
 }
 
+/// arXiv:2608.25990 states 0.0069 from 0.02 on.
+TEST(Schedules, SamuonIsAsAccurateAsPublished) {
+  Schedule schedule = make("samuon", 4);
+  Band band = getBand(schedule, 0.02, 1);
+  EXPECT_NEAR(std::max(band.high - 1, 1 - band.low), 0.006876, 2e-6);
+  EXPECT_NEAR(evaluate(schedule, 1), 1.005150, 1e-6);
+  EXPECT_NEAR(evaluate(schedule, 0.02), 1.004256, 1e-6);
+  EXPECT_NEAR(evaluate(schedule, 0.01), 0.855415, 1e-6);
+  EXPECT_NEAR(evaluate(schedule, 0.001), 0.108616, 1e-6);
+  EXPECT_FALSE(findViolation(schedule, marginF32));
+  EXPECT_FALSE(findViolation(schedule, marginBF16));
+  EXPECT_EQ(getError("samuon", 5),
+            "expected steps of schedule samuon in 1..4, but got 5");
+}
+
 TEST(Schedules, CubicConvergesToOne) {
   EXPECT_NEAR(evaluate(make("cubic", 12), 0.1), 1, 1e-15);
   EXPECT_DOUBLE_EQ(evaluate(make("cubic", 1), 1), 1);
@@ -124,9 +139,9 @@ TEST(Schedules, ViolationsAreNamed) {
 }
 
 TEST(Schedules, BadArgumentsAreNamed) {
-  EXPECT_EQ(getError("newton", 5),
-            "expected schedule to be jordan, you, polar_express or cubic, but "
-            "got \"newton\"");
+  EXPECT_EQ(getError("newton", 5), "expected schedule to be jordan, you, "
+                                   "polar_express, samuon or cubic, but "
+                                   "got \"newton\"");
   EXPECT_EQ(getError("jordan", 0),
             "expected steps of schedule jordan in 1..20, but got 0");
   EXPECT_EQ(getError("cubic", 21),
