@@ -23,6 +23,7 @@
 using namespace mlir;
 using namespace mlir::geo;
 using geo::detail::Axes;
+using geo::detail::createElementwise;
 using geo::detail::createF32;
 using geo::detail::createF64;
 using geo::detail::createGeneric;
@@ -90,11 +91,10 @@ SmallVector<Value> geo::detail::createGeneric(OpBuilder &b, Location loc,
   return llvm::to_vector_of<Value>(generic.getResults());
 }
 
-/// An elementwise map of matrices of one shape; axes are those of `outputs`.
-static SmallVector<Value> createElementwise(OpBuilder &b, Location loc,
-                                            ArrayRef<Value> inputs,
-                                            ArrayRef<Value> outputs,
-                                            geo::detail::Body body) {
+SmallVector<Value> geo::detail::createElementwise(OpBuilder &b, Location loc,
+                                                  ArrayRef<Value> inputs,
+                                                  ArrayRef<Value> outputs,
+                                                  Body body) {
   SmallVector<geo::detail::Operand> ins, outs;
   for (Value input : inputs)
     ins.push_back({input, Axes{0, 1}});

@@ -14,12 +14,33 @@
 #define STEEP_DIALECTS_GEO_GEODETAIL_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/TilingInterface.h"
 
 namespace mlir::geo::detail {
 
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+/// `{name, name = value} : type` of an op with attributes `names`, for ops
+/// whose syntax is written by hand.
+ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
+                          Type &type, ArrayRef<StringRef> names);
+void printSettings(OpAsmPrinter &printer, Operation *op, Type type);
+
+/// A number as messages show it.
+std::string str(double value);
+
+/// Fails unless the rate of an average is in [0, 1).
+LogicalResult verifyBeta(Operation *op, StringRef name, APFloat beta);
+
 /// Every eps is below: with a larger one the step would vanish.
 constexpr double epsBound = 1;
+
+//===----------------------------------------------------------------------===//
+// Tiling
+//===----------------------------------------------------------------------===//
 
 /// The first `loops` dimensions of the op's matrices.
 SmallVector<Range> getIterationDomain(OpBuilder &b, Operation *op,
@@ -73,6 +94,11 @@ SmallVector<Value> createGeneric(OpBuilder &b, Location loc,
                                  ArrayRef<Operand> inputs,
                                  ArrayRef<Operand> outputs, StringRef loops,
                                  Body body);
+
+/// An elementwise map of matrices of one shape; axes are those of `outputs`.
+SmallVector<Value> createElementwise(OpBuilder &b, Location loc,
+                                     ArrayRef<Value> inputs,
+                                     ArrayRef<Value> outputs, Body body);
 
 /// Constants; `value` is rounded here and nowhere else.
 Value createF32(OpBuilder &b, Location loc, double value);

@@ -16,6 +16,8 @@
 using namespace mlir;
 using namespace mlir::geo;
 using namespace steep::schedules;
+using geo::detail::str;
+using geo::detail::verifyBeta;
 
 //===----------------------------------------------------------------------===//
 // Syntax
@@ -42,10 +44,26 @@ static std::string getShortest(double value) {
 }
 
 static bool isDefault(NamedAttribute setting) {
+  StringRef name = setting.getName();
   if (auto number = dyn_cast<FloatAttr>(setting.getValue()))
-    return setting.getName() == "eps" && number.getValue().isPosZero();
+    return ((name == "eps" || name == "floor") &&
+            number.getValue().isPosZero()) ||
+           (name == "distance" && number.getValueAsDouble() == 1.1);
+  if (auto count = dyn_cast<IntegerAttr>(setting.getValue()))
+    return (name == "repulsion" || name == "warmup_steps") &&
+           count.getInt() == 0;
   auto text = dyn_cast<StringAttr>(setting.getValue());
-  return setting.getName() == "kind" && text && text == "original";
+  return text && ((name == "kind" && text == "original") ||
+                  (name == "order" && text == "rows_columns"));
+}
+
+static bool isFiniteNumber(Attribute value) {
+  auto number = dyn_cast<FloatAttr>(value);
+  return number && number.getType().isF64() && number.getValue().isFinite();
+}
+
+static void printNumber(OpAsmPrinter &printer, Attribute number) {
+  printer << getShortest(cast<FloatAttr>(number).getValueAsDouble());
 }
 
 /// Prints the attributes that the syntax does not show elsewhere, numbers as
@@ -61,15 +79,23 @@ static void printSettings(OpAsmPrinter &printer, Operation *op,
   if (!shown.empty()) {
     printer << " {";
     llvm::interleaveComma(shown, printer, [&](NamedAttribute setting) {
-      auto number = dyn_cast<FloatAttr>(setting.getValue());
       auto count = dyn_cast<IntegerAttr>(setting.getValue());
+      auto list = dyn_cast<ArrayAttr>(setting.getValue());
       StringRef name = setting.getName().getValue();
-      if (number && number.getType().isF64() && number.getValue().isFinite())
-        printer << name << " = " << getShortest(number.getValueAsDouble());
-      else if (count && count.getType().isSignlessInteger(64))
+      if (isFiniteNumber(setting.getValue())) {
+        printer << name << " = ";
+        printNumber(printer, setting.getValue());
+      } else if (list && llvm::all_of(list, isFiniteNumber)) {
+        printer << name << " = [";
+        llvm::interleaveComma(list, printer, [&](Attribute number) {
+          printNumber(printer, number);
+        });
+        printer << ']';
+      } else if (count && count.getType().isSignlessInteger(64)) {
         printer << name << " = " << count.getInt();
-      else
+      } else {
         printer.printNamedAttribute(setting);
+      }
     });
     printer << '}';
   }
@@ -79,13 +105,19 @@ static void printSettings(OpAsmPrinter &printer, Operation *op,
 
 /// The sort of value that a setting takes; nothing for attributes that are no
 /// settings, since the syntax shows them elsewhere.
-enum class SettingKind { none, number, count, text, flag };
+enum class SettingKind { none, number, numbers, count, text, flag };
 
 static SettingKind getSettingKind(StringRef name) {
   return llvm::StringSwitch<SettingKind>(name)
       .Cases({"beta", "beta1", "beta2", "eps", "safety"}, SettingKind::number)
+      .Cases({"after", "clip", "distance", "floor", "gain"},
+             SettingKind::number)
+      .Cases({"weights", "end_weights"}, SettingKind::numbers)
       .Case("steps", SettingKind::count)
-      .Cases({"schedule", "kind"}, SettingKind::text)
+      .Cases({"switch_step", "start", "anneal_steps"}, SettingKind::count)
+      .Cases({"rank", "repulsion", "rounds", "warmup_steps"},
+             SettingKind::count)
+      .Cases({"schedule", "kind", "order"}, SettingKind::text)
       .Case("nesterov", SettingKind::flag)
       .Default(SettingKind::none);
 }
@@ -103,6 +135,15 @@ static Attribute convertSetting(SettingKind kind, Attribute value) {
     if (auto number = dyn_cast<FloatAttr>(value))
       return number.getType().isF64() ? value : Attribute();
     return {};
+  case SettingKind::numbers: {
+    auto list = dyn_cast<ArrayAttr>(value);
+    SmallVector<Attribute> numbers;
+    for (Attribute element : list ? list.getValue() : ArrayRef<Attribute>())
+      numbers.push_back(convertSetting(SettingKind::number, element));
+    if (!list || llvm::is_contained(numbers, Attribute()))
+      return {};
+    return builder.getArrayAttr(numbers);
+  }
   case SettingKind::count:
     return isCount ? value : Attribute();
   case SettingKind::text:
@@ -119,6 +160,8 @@ static StringRef describe(SettingKind kind) {
   switch (kind) {
   case SettingKind::number:
     return "a float (f64)";
+  case SettingKind::numbers:
+    return "an array of floats (f64)";
   case SettingKind::count:
     return "an integer (i64)";
   case SettingKind::text:
@@ -189,6 +232,17 @@ static ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
   return success();
 }
 
+ParseResult geo::detail::parseSettings(OpAsmParser &parser,
+                                       NamedAttrList &settings, Type &type,
+                                       ArrayRef<StringRef> names) {
+  return ::parseSettings(parser, settings, type, names);
+}
+
+void geo::detail::printSettings(OpAsmPrinter &printer, Operation *op,
+                                Type type) {
+  ::printSettings(printer, op, op->getAttrDictionary(), type);
+}
+
 static ParseResult parseDot(OpAsmParser &parser, DotAttr &dot) {
   dot = DotAttr::get(parser.getContext(), Dot::ieee);
   if (failed(parser.parseOptionalKeyword("dot")))
@@ -239,13 +293,14 @@ void MomentumOp::print(OpAsmPrinter &printer) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-static std::string str(double value) {
+std::string geo::detail::str(double value) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.9g", value);
   return text;
 }
 
-static LogicalResult verifyBeta(Operation *op, StringRef name, APFloat beta) {
+LogicalResult geo::detail::verifyBeta(Operation *op, StringRef name,
+                                      APFloat beta) {
   double value = beta.convertToDouble();
   if (value >= 0 && value < 1)
     return success();

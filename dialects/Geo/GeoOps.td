@@ -355,6 +355,7 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits # [
     | --- | --- | --- |
     | `jordan` | one triple, singular values end in about [0.68, 1.20] (K. Jordan 2024) | 1 to 20 |
     | `you` | five triples | 1 to 5 |
+    | `samuon` | four triples (arXiv:2608.25990, table 4), within 0.007 of 1 from 0.02 on | 1 to 4 |
     | `polar_express` | seven triples, then (15/8, -10/8, 3/8) for ever; `safety` s divides a, b, c of the seven by s, s^3, s^5 (arXiv:2505.16932) | 1 to 20 |
     | `cubic` | (15/8, -10/8, 3/8) at every step, converges to the polar factor | 1 to 20 |
 
@@ -488,5 +489,7 @@ def Geo_ApplyOp : Geo_ElementwiseOp<"apply",
   }];
   let hasCanonicalizer = 1;
 }
+
+include "dialects/Geo/GeoNeighbours.td"
 
 #endif // STEEP_DIALECTS_GEO_GEOOPS_TD

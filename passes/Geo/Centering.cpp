@@ -61,10 +61,14 @@ static SmallVector<Value> getCenteredResults(Operation *op,
         return all(op.getInput()) ? SmallVector<Value>{op.getResult()}
                                   : SmallVector<Value>{};
       })
-      .Case<EmaOp, MomentumOp>([&](auto op) {
+      .Case<EmaOp, MomentumOp, SwitchedEmaOp>([&](auto op) {
         return all({op.getBuffer(), op.getGradient()})
                    ? SmallVector<Value>(op->getResults())
                    : SmallVector<Value>{};
+      })
+      .Case([&](MixOp op) {
+        return all(op.getInputs()) ? SmallVector<Value>{op.getResult()}
+                                   : SmallVector<Value>{};
       })
       .Case([&](ApplyOp op) {
         return all({op.getWeight(), op.getIncrement()})

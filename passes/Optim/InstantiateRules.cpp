@@ -58,6 +58,8 @@ static StringRef getConvention(BlockArgument state, Value update) {
   Operation *op = update.getDefiningOp();
   if (auto ema = dyn_cast_or_null<geo::EmaOp>(op))
     return ema.getBuffer() == state ? "ema" : "other";
+  if (auto ema = dyn_cast_or_null<geo::SwitchedEmaOp>(op))
+    return ema.getBuffer() == state ? "ema" : "other";
   if (auto momentum = dyn_cast_or_null<geo::MomentumOp>(op))
     return momentum.getBuffer() == state && momentum.getResult() == update
                ? "sum"

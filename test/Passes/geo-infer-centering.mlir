@@ -180,5 +180,29 @@ func.func @written_out(
   return %s : tensor<64x8xf32>
 }
 
+// -----
+
+// Averages that switch their rate, and their mixture, are linear too.
+// CHECK-LABEL: func.func @mixture
+// CHECK: %[[E:.*]] = geo.mix
+// CHECK-NEXT: geo.max_row %[[E]]
+// CHECK-NEXT: geo.center
+func.func @mixture(
+    %u: tensor<64x8xf32> {optim.role = "weight"},
+    %g: tensor<64x8xf32> {optim.role = "gradient", geo.facts = [#geo.zero_column_sum]},
+    %f: tensor<64x8xf32> {optim.role = "state"}, %s: tensor<64x8xf32> {optim.role = "state"},
+    %lr: f32, %t: i64)
+    -> (tensor<64x8xf32> {optim.role = "weight"}, tensor<64x8xf32> {optim.role = "state"},
+        tensor<64x8xf32> {optim.role = "state"}) {
+  %f1 = geo.switched_ema %f, %g step(%t) {beta = 0.95, switch_step = 5, after = 0.8} : tensor<64x8xf32>
+  %s1 = geo.switched_ema %s, %g step(%t) {beta = 0.95, switch_step = 5, after = 0.98} : tensor<64x8xf32>
+  %e = geo.mix %f1, %s1 {weights = [0.5, 0.5]} : tensor<64x8xf32>
+  %d = geo.common_ball %e radius(%lr) : tensor<64x8xf32>
+  %u1 = geo.apply %u, %d : tensor<64x8xf32>
+  return %u1, %f1, %s1 : tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func private @declaration
 func.func private @declaration(tensor<64x8xf32>)

@@ -162,7 +162,7 @@ func.func @type(%g: tensor<4x2xf32>) { // expected-note {{prior use here}}
 // -----
 
 func.func @schedule(%n: tensor<4x2xf32>, %r: f32) {
-  // expected-error@+1 {{'geo.spectral' op expected schedule to be jordan, you, polar_express or cubic, but got "newton"}}
+  // expected-error@+1 {{'geo.spectral' op expected schedule to be jordan, you, polar_express, samuon or cubic, but got "newton"}}
   %0 = geo.spectral %n radius(%r) {schedule = "newton", steps = 5} : tensor<4x2xf32>
   return
 }
