@@ -56,9 +56,9 @@ llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
                          : b.CreateUIToFP(value, llvmType(to));
 }
 
-llvm::Value *Emitter::floatToFloat(Value *value, PtxType to,
+llvm::Value *Emitter::floatToFloat(Value *value, PtxType from, PtxType to,
                                    StringRef rounding) {
-  if (rounding.ends_with("i"))
+  if (rounding.size() == 3)
     return b.CreateUnaryIntrinsic(integerRounding(rounding), value);
   if (to.name == "tf32")
     return intrinsic(("llvm.nvvm.f2tf32." + rounding).str(), {value});
@@ -117,9 +117,9 @@ void Emitter::convert() {
             b.CreateFCmpOLT(x, ConstantFP::get(x->getType(), 0.0)),
             ConstantFP::get(x->getType(), 0.0), x);
       // The same 16-bit type rounds to an integer, or stays as it is.
-      if (each.bits() == 16 && way.ends_with("i"))
+      if (each.bits() == 16 && way.size() == 3)
         x = b.CreateUnaryIntrinsic(integerRounding(way), x), way = "rn";
-      x = floatToFloat(x, each, way);
+      x = floatToFloat(x, read32, each, way);
       return ftz && each.name == "f32" ? flush(x) : x;
     } else if (sat) {
       unknown();

@@ -133,7 +133,7 @@ private:
   llvm::Type *llvmType(PtxType type);
   llvm::IntegerType *intType(unsigned bits) { return b.getIntNTy(bits); }
   Value *special(StringRef name);
-  Value *readName(const Operand &operand);
+  Value *readName(const Operand &operand, unsigned bits);
   Value *fit(Value *value, unsigned bits, bool isSigned);
   Value *read(const Operand &operand, PtxType type);
   Value *read(const Operand &operand, const char *type) {
@@ -172,7 +172,6 @@ private:
 
   // PtxFloat.cpp
   void floatBinary(StringRef op, PtxType type);
-  Value *combine(StringRef op, bool nan, Value *x, Value *y);
   void fusedMultiplyAdd(PtxType type);
   void floatUnary();
   void approximate();
@@ -190,7 +189,8 @@ private:
   void convert();
   Value *floatToInt(Value *value, PtxType from, PtxType to, StringRef rounding);
   Value *intToFloat(Value *value, PtxType from, PtxType to, StringRef rounding);
-  Value *floatToFloat(Value *value, PtxType to, StringRef rounding);
+  Value *floatToFloat(Value *value, PtxType from, PtxType to,
+                      StringRef rounding);
   void move();
   void convertAddress();
 

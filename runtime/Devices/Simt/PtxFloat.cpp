@@ -127,17 +127,20 @@ llvm::Value *Emitter::forHalves(PtxType type, unsigned count,
 // Sums, products, extrema
 //===----------------------------------------------------------------------===//
 
-/// add, sub, mul; min and max, where not-a-number loses against a number, or
-/// wins with .NaN, and -0 < +0.
-llvm::Value *Emitter::combine(StringRef op, bool nan, Value *x, Value *y) {
+static llvm::Value *combine(IRBuilder<> &b, StringRef op, bool nan,
+                            llvm::Value *x, llvm::Value *y) {
   if (op == "add")
     return b.CreateFAdd(x, y);
   if (op == "sub")
     return b.CreateFSub(x, y);
   if (op == "mul")
     return b.CreateFMul(x, y);
-  std::string name = ("llvm.nvvm.f" + op + (nan ? ".nan" : "")).str();
-  return intrinsic(name + (x->getType()->isFloatTy() ? ".f" : ".d"), {x, y});
+  // Not-a-number loses against a number, or wins with .NaN; -0 < +0.
+  bool least = op == "min";
+  Intrinsic::ID id =
+      nan ? (least ? Intrinsic::minimum : Intrinsic::maximum)
+          : (least ? Intrinsic::minimumnum : Intrinsic::maximumnum);
+  return b.CreateBinaryIntrinsic(id, x, y);
 }
 
 void Emitter::floatBinary(StringRef op, PtxType type) {
@@ -149,7 +152,7 @@ void Emitter::floatBinary(StringRef op, PtxType type) {
     if (rounding != "rn")
       unknown();
     return write(operand(0), forHalves(type, 2, [&](ArrayRef<Value *> v) {
-                   return fromF32(combine(op, nan, toF32(v[0], type.name),
+                   return fromF32(combine(b, op, nan, toF32(v[0], type.name),
                                           toF32(v[1], type.name)),
                                   type.name);
                  }));
@@ -160,7 +163,7 @@ void Emitter::floatBinary(StringRef op, PtxType type) {
   if (rounding == "rn") {
     if (ftz)
       x = flush(x), y = flush(y);
-    result = combine(op, nan, x, y);
+    result = combine(b, op, nan, x, y);
     if (ftz)
       result = flush(result);
   } else {

@@ -148,7 +148,7 @@ Value *Emitter::special(StringRef name) {
   return nullptr;
 }
 
-Value *Emitter::readName(const Operand &operand) {
+Value *Emitter::readName(const Operand &operand, unsigned bits) {
   Value *memory = nullptr;
   if (const Symbol *symbol = find(operand.name)) {
     if (symbol->slot)
@@ -171,7 +171,7 @@ Value *Emitter::readName(const Operand &operand) {
 Value *Emitter::readInt(const Operand &operand, unsigned bits, bool isSigned) {
   switch (operand.kind) {
   case Operand::Name:
-    return fit(readName(operand), bits, isSigned);
+    return fit(readName(operand, bits), bits, isSigned);
   case Operand::Integer:
   case Operand::Float: {
     APInt value(64, operand.bits);
@@ -264,7 +264,7 @@ Value *Emitter::address(const Operand &operand, unsigned space) {
   Operand base = operand;
   base.kind = Operand::Name;
   base.bits = 0;
-  Value *number = fit(readName(base), 64, false);
+  Value *number = fit(readName(base, 64), 64, false);
   return b.CreateIntToPtr(b.CreateAdd(number, b.getInt64(operand.bits)), type);
 }
 
