@@ -7,6 +7,7 @@
 #include "runtime/Devices/Simt/Loader.h"
 
 #include "runtime/Devices/Simt/EntryPoints.h"
+#include "runtime/Devices/Simt/PtxReader.h"
 #include "runtime/Devices/Simt/Retarget.h"
 #include "runtime/Devices/Simt/SmallFloats.h"
 
@@ -290,6 +291,12 @@ loadModule(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
 Expected<std::unique_ptr<Program>> loadBytes(StringRef bytes, StringRef name,
                                              const Options &options) {
   auto context = std::make_unique<LLVMContext>();
+  if (isPtx(bytes)) {
+    auto read = readPtx(bytes, name, *context);
+    if (!read)
+      return read.takeError();
+    return loadModule(std::move(*read), std::move(context), options);
+  }
   SMDiagnostic diagnostic;
   auto module = parseIR(MemoryBufferRef(bytes, name), diagnostic, *context);
   if (!module) {

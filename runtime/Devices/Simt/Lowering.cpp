@@ -83,7 +83,8 @@ void Lowering::emitOperation(CallInst &call, Site &site) {
   for (auto [i, argument] : enumerate(call.args())) {
     Value *value = argument;
     if (value->getType()->isPointerTy())
-      value = builder.CreatePtrToInt(value, slot);
+      // An instruction even of a variable, so that placeShared sees its use.
+      value = builder.Insert(new PtrToIntInst(value, slot));
     else if (value->getType()->isIntegerTy())
       value = builder.CreateZExtOrTrunc(value, slot);
     builder.CreateStore(value, builder.CreateConstGEP1_32(slot, operands, i));
@@ -408,7 +409,8 @@ void Lowering::lower(CallInst &call) {
         lowerPair(call, name) || lowerAtomic(call, name))
       return;
   } else if (callee->getIntrinsicID() == Intrinsic::minnum ||
-             callee->getIntrinsicID() == Intrinsic::maxnum) {
+             callee->getIntrinsicID() == Intrinsic::maxnum ||
+             callee->getIntrinsicID() == Intrinsic::tanh) {
     if (lowerScalar(call, name))
       return;
   } else if (isGeneric(callee->getIntrinsicID())) {

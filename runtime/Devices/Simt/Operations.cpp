@@ -21,6 +21,10 @@ const NamedOperation *findOperation(std::string_view intrinsic) {
     return map;
   }();
   auto it = table.find(intrinsic);
+  // Some names end with the address space of their pointer.
+  std::size_t dot = intrinsic.rfind(".p");
+  if (it == table.end() && dot != intrinsic.npos && dot + 3 == intrinsic.size())
+    it = table.find(intrinsic.substr(0, dot));
   return it == table.end() ? nullptr : &it->second;
 }
 

@@ -39,11 +39,10 @@ llvm::Value *Emitter::floatToInt(Value *value, PtxType from, PtxType to,
 llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
                                  StringRef rounding) {
   if (to.bits() == 16) {
-    // Exact in FP32 up to 16 bits; beyond, through FP64 a second rounding
-    // could go wrong.
-    if (from.bits() > 16 || rounding != "rn")
+    // Exact in FP64 up to 32 bits; beyond, a second rounding could go wrong.
+    if (from.bits() > 32 || rounding != "rn")
       unknown();
-    return fromF32(intToFloat(value, from, {"f32"}, "rn"), to.name);
+    return fromF64(intToFloat(value, from, {"f64"}, "rn"), to.name);
   }
   if (rounding != "rn" && (from.bits() >= 32)) {
     std::string name = "llvm.nvvm.";
@@ -56,22 +55,22 @@ llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
                          : b.CreateUIToFP(value, llvmType(to));
 }
 
-llvm::Value *Emitter::floatToFloat(Value *value, PtxType from, PtxType to,
+llvm::Value *Emitter::floatToFloat(Value *value, PtxType to,
                                    StringRef rounding) {
-  if (rounding.size() == 3)
+  if (rounding.ends_with("i"))
     return b.CreateUnaryIntrinsic(integerRounding(rounding), value);
   if (to.name == "tf32")
     return intrinsic(("llvm.nvvm.f2tf32." + rounding).str(), {value});
   if (to.bits() == 16) {
-    if (value->getType()->isDoubleTy() || rounding != "rn") {
-      if (rounding != "rz" || value->getType()->isDoubleTy() ||
-          to.name != "bf16")
+    bool wide = value->getType()->isDoubleTy();
+    if (rounding != "rn") {
+      if (rounding != "rz" || wide || to.name != "bf16")
         unknown();
       Value *high = fit(b.CreateLShr(asInt(value), 16), 16, false);
       return b.CreateSelect(b.CreateFCmpUNO(value, value), b.getInt16(0x7fff),
                             high);
     }
-    return fromF32(value, to.name);
+    return wide ? fromF64(value, to.name) : fromF32(value, to.name);
   }
   if (value->getType() == llvmType(to))
     return value;
@@ -117,9 +116,9 @@ void Emitter::convert() {
             b.CreateFCmpOLT(x, ConstantFP::get(x->getType(), 0.0)),
             ConstantFP::get(x->getType(), 0.0), x);
       // The same 16-bit type rounds to an integer, or stays as it is.
-      if (each.bits() == 16 && way.size() == 3)
+      if (each.bits() == 16 && way.ends_with("i"))
         x = b.CreateUnaryIntrinsic(integerRounding(way), x), way = "rn";
-      x = floatToFloat(x, read32, each, way);
+      x = floatToFloat(x, each, way);
       return ftz && each.name == "f32" ? flush(x) : x;
     } else if (sat) {
       unknown();
@@ -150,6 +149,12 @@ void Emitter::move() {
   if (!apart && !together)
     return write(to, asInt(read(from, type)));
   unsigned bits = type.bits();
+  auto splits = [&](const Operand &operand) {
+    return operand.kind != Operand::Vector || operand.parts.size() == 2 ||
+           operand.parts.size() == 4;
+  };
+  if (!splits(to) || !splits(from) || bits < 16)
+    malformed("vectors of 2 or 4");
   Value *whole = nullptr;
   if (together) {
     unsigned width = bits / from.parts.size();

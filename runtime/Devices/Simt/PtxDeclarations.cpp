@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/Devices/Simt/PtxParser.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cstring>
 
@@ -97,6 +99,10 @@ Operand Parser::address() {
 
 Operand Parser::primary() {
   Operand result;
+  if (depth > 8)
+    lex.failExpected("fewer brackets");
+  ++depth;
+  auto leave = make_scope_exit([&] { --depth; });
   if (lex.take("{")) {
     result.kind = Operand::Vector;
     result.parts = list("}");
@@ -145,6 +151,11 @@ void Parser::typeOf(Variable &variable) {
     StringRef text = token.text;
     if (text == ".align") {
       variable.align = unsignedNumber();
+      if (!isPowerOf2_64(variable.align) || variable.align > 1u << 20)
+        lex.failAt(token.line,
+                   fmt::format("expected a power of two up to 1048576 after "
+                               "'.align', but got {}",
+                               variable.align));
     } else if (text == ".ptr") {
       variable.pointer = true;
       while (lex.peek().text == ".global" || lex.peek().text == ".shared" ||
@@ -173,10 +184,13 @@ void Parser::sizes(Variable &variable) {
       variable.elements = 0;
       continue;
     }
-    variable.elements *= unsignedNumber();
-    if (variable.elements >> 40)
-      lex.failAt(variable.line, "expected a variable of less than 1 TiB, but " +
-                                    quote(variable.name.str()) + " is larger");
+    uint64_t size = unsignedNumber();
+    variable.elements *= std::min<uint64_t>(size, 1ull << 24);
+    if (size >> 24 || variable.elements >> 34)
+      lex.failAt(variable.line,
+                 "expected a size below 16777216, and 16 Gi elements in "
+                 "all, but " +
+                     quote(variable.name.str()) + " has more");
     lex.expect("]");
   }
 }
@@ -233,7 +247,7 @@ Variable Parser::parameter() {
   Variable result;
   result.line = lex.peek().line;
   Token space = lex.word("'.param'");
-  if (space.text != ".param" && space.text != ".reg")
+  if (space.text != ".param")
     lex.failAt(space.line,
                "expected '.param', but got " + quote(space.text.str()));
   result.space = space.text.drop_front();

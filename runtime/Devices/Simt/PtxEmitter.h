@@ -133,7 +133,7 @@ private:
   llvm::Type *llvmType(PtxType type);
   llvm::IntegerType *intType(unsigned bits) { return b.getIntNTy(bits); }
   Value *special(StringRef name);
-  Value *readName(const Operand &operand, unsigned bits);
+  Value *readName(const Operand &operand);
   Value *fit(Value *value, unsigned bits, bool isSigned);
   Value *read(const Operand &operand, PtxType type);
   Value *read(const Operand &operand, const char *type) {
@@ -172,6 +172,7 @@ private:
 
   // PtxFloat.cpp
   void floatBinary(StringRef op, PtxType type);
+  Value *combine(StringRef op, bool nan, Value *x, Value *y);
   void fusedMultiplyAdd(PtxType type);
   void floatUnary();
   void approximate();
@@ -181,6 +182,7 @@ private:
   Value *saturate(Value *value);
   Value *toF32(Value *value, StringRef half);
   Value *fromF32(Value *value, StringRef half);
+  Value *fromF64(Value *value, StringRef half);
   Value *halfFma(ArrayRef<Value *> lanes, StringRef half);
   Value *forHalves(PtxType type, unsigned count,
                    llvm::function_ref<Value *(ArrayRef<Value *>)> body);
@@ -189,8 +191,7 @@ private:
   void convert();
   Value *floatToInt(Value *value, PtxType from, PtxType to, StringRef rounding);
   Value *intToFloat(Value *value, PtxType from, PtxType to, StringRef rounding);
-  Value *floatToFloat(Value *value, PtxType from, PtxType to,
-                      StringRef rounding);
+  Value *floatToFloat(Value *value, PtxType to, StringRef rounding);
   void move();
   void convertAddress();
 

@@ -83,6 +83,18 @@ static llvm::Value *makeOdd(IRBuilder<> &b, llvm::Value *value,
   return b.CreateBitCast(bits, value->getType());
 }
 
+/// Rounds once, through an FP32 number that keeps what was lost in its last
+/// bit.
+llvm::Value *Emitter::fromF64(Value *value, StringRef half) {
+  Value *narrow = b.CreateFPTrunc(value, b.getFloatTy());
+  Value *again = b.CreateFPExt(narrow, b.getDoubleTy());
+  Value *larger =
+      b.CreateFCmpOGT(b.CreateUnaryIntrinsic(Intrinsic::fabs, value),
+                      b.CreateUnaryIntrinsic(Intrinsic::fabs, again));
+  Value *inexact = b.CreateFCmpONE(again, value);
+  return fromF32(makeOdd(b, narrow, inexact, larger), half);
+}
+
 /// The product and sum of three numbers of 16 bits, rounded once.
 llvm::Value *Emitter::halfFma(ArrayRef<Value *> lanes, StringRef half) {
   Value *wide[3];
@@ -98,11 +110,7 @@ llvm::Value *Emitter::halfFma(ArrayRef<Value *> lanes, StringRef half) {
   Value *larger =
       b.CreateICmpEQ(b.CreateFCmpOGT(error, zero), b.CreateFCmpOGT(sum, zero));
   sum = makeOdd(b, sum, b.CreateFCmpONE(error, zero), larger);
-  Value *narrow = b.CreateFPTrunc(sum, b.getFloatTy());
-  Value *again = b.CreateFPExt(narrow, b.getDoubleTy());
-  larger = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(Intrinsic::fabs, sum),
-                           b.CreateUnaryIntrinsic(Intrinsic::fabs, again));
-  return fromF32(makeOdd(b, narrow, b.CreateFCmpONE(again, sum), larger), half);
+  return fromF64(sum, half);
 }
 
 /// Applies `body` to the one or two numbers of 16 bits in each operand.
@@ -127,20 +135,17 @@ llvm::Value *Emitter::forHalves(PtxType type, unsigned count,
 // Sums, products, extrema
 //===----------------------------------------------------------------------===//
 
-static llvm::Value *combine(IRBuilder<> &b, StringRef op, bool nan,
-                            llvm::Value *x, llvm::Value *y) {
+/// add, sub, mul; min and max, where not-a-number loses against a number, or
+/// wins with .NaN, and -0 < +0.
+llvm::Value *Emitter::combine(StringRef op, bool nan, Value *x, Value *y) {
   if (op == "add")
     return b.CreateFAdd(x, y);
   if (op == "sub")
     return b.CreateFSub(x, y);
   if (op == "mul")
     return b.CreateFMul(x, y);
-  // Not-a-number loses against a number, or wins with .NaN; -0 < +0.
-  bool least = op == "min";
-  Intrinsic::ID id =
-      nan ? (least ? Intrinsic::minimum : Intrinsic::maximum)
-          : (least ? Intrinsic::minimumnum : Intrinsic::maximumnum);
-  return b.CreateBinaryIntrinsic(id, x, y);
+  std::string name = ("llvm.nvvm.f" + op + (nan ? ".nan" : "")).str();
+  return intrinsic(name + (x->getType()->isFloatTy() ? ".f" : ".d"), {x, y});
 }
 
 void Emitter::floatBinary(StringRef op, PtxType type) {
@@ -152,7 +157,7 @@ void Emitter::floatBinary(StringRef op, PtxType type) {
     if (rounding != "rn")
       unknown();
     return write(operand(0), forHalves(type, 2, [&](ArrayRef<Value *> v) {
-                   return fromF32(combine(b, op, nan, toF32(v[0], type.name),
+                   return fromF32(combine(op, nan, toF32(v[0], type.name),
                                           toF32(v[1], type.name)),
                                   type.name);
                  }));
@@ -163,7 +168,7 @@ void Emitter::floatBinary(StringRef op, PtxType type) {
   if (rounding == "rn") {
     if (ftz)
       x = flush(x), y = flush(y);
-    result = combine(b, op, nan, x, y);
+    result = combine(op, nan, x, y);
     if (ftz)
       result = flush(result);
   } else {

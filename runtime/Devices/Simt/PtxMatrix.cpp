@@ -88,28 +88,26 @@ void Emitter::warpgroup() {
 
 /// NVVM has no intrinsic for it; MLIR writes the instruction itself into
 /// inline assembly, and so does this, with the operands in the same order:
-/// results, A, B, scale of D, scales of A and B, transpositions.
+/// results, A, B, scale of D, scales of A and B, transpositions. A in
+/// registers is not emulated.
 void Emitter::warpgroupMultiply() {
   if (!take("sync") || !take("aligned"))
     unknown();
   takeType();
   takeType();
-  PtxType d = takeType();
-  if (mods.size() != 1 || operands() < 4)
+  if (takeType().name != "f32" || mods.size() != 1 || operands() < 4 ||
+      elements(operand(0)).empty() || operand(1).kind == Operand::Vector)
     unknown();
   mods.clear();
-  ArrayRef<Operand> results = elements(operand(0)), a = elements(operand(1));
-  bool fromRegisters = operand(1).kind == Operand::Vector;
-  llvm::Type *element = d.name == "f32"
-                            ? b.getFloatTy()
-                            : static_cast<llvm::Type *>(b.getInt32Ty());
-  SmallVector<llvm::Type *> resultTypes(results.size(), element), argumentTypes;
+  ArrayRef<Operand> results = elements(operand(0));
+  SmallVector<llvm::Type *> resultTypes(results.size(), b.getFloatTy());
+  SmallVector<llvm::Type *> argumentTypes;
   SmallVector<Value *> arguments;
-  std::string constraints, registers, left, rest;
+  std::string constraints, registers, rest;
   for (unsigned i = 0; i < results.size(); ++i) {
-    constraints += d.name == "f32" ? "=f," : "=r,";
+    constraints += "=f,";
     registers += (i ? ", $" : "$") + std::to_string(i);
-    arguments.push_back(b.CreateBitCast(readInt(results[i], 32), element));
+    arguments.push_back(read(results[i], "f32"));
   }
   for (unsigned i = 0; i < results.size(); ++i)
     constraints += std::to_string(i) + ",";
@@ -119,10 +117,7 @@ void Emitter::warpgroupMultiply() {
     constraints += constraint;
     return "$" + std::to_string(next++);
   };
-  for (const Operand &each : a)
-    left +=
-        (left.empty() ? "" : ", ") + add(readInt(each, fromRegisters ? 32 : 64),
-                                         fromRegisters ? "r," : "l,");
+  std::string left = add(readInt(operand(1), 64), "l,");
   std::string right = add(readInt(operand(2), 64), "l,");
   std::string scale = add(fit(readPredicate(operand(3)), 32, false), "r,");
   for (unsigned i = 4; i < operands(); ++i)
@@ -130,8 +125,7 @@ void Emitter::warpgroupMultiply() {
   constraints.pop_back();
   std::string text = "{\n.reg .pred p;\nsetp.ne.b32 p, " + scale + ", 0;\n";
   text += join(inst->words, ".") + " {" + registers + "}, ";
-  text += (fromRegisters ? "{" + left + "}" : left) + ", " + right + ", p" +
-          rest + ";\n}\n";
+  text += left + ", " + right + ", p" + rest + ";\n}\n";
   for (Value *each : arguments)
     argumentTypes.push_back(each->getType());
   auto *type = FunctionType::get(StructType::get(context, resultTypes),

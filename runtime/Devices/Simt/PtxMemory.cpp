@@ -73,6 +73,8 @@ void Emitter::load() {
 /// Vectors must be aligned as a whole, scalars to their size.
 void Emitter::finishLoad(Value *pointer, PtxType type, unsigned count,
                          bool isVolatile, Order order) {
+  if (type.bits() < 8)
+    unknown();
   llvm::Type *element = llvmType(type);
   llvm::Type *whole =
       count == 1 ? element : FixedVectorType::get(element, count);
@@ -134,6 +136,8 @@ void Emitter::store() {
            count = takeVector();
   PtxType type = takeType();
   expectOperands(2 + extra, 2 + extra);
+  if (type.bits() < 8)
+    unknown();
   ArrayRef<Operand> from = elements(operand(1));
   if (from.size() != count)
     malformed(fmt::format("{} values to store", count));
@@ -147,7 +151,7 @@ void Emitter::store() {
   }
   Value *pointer = address(operand(0), space);
   StoreInst *stored = b.CreateAlignedStore(
-      value, pointer, Align(std::max(1u, type.bits() / 8 * count)), isVolatile);
+      value, pointer, Align(type.bits() / 8 * count), isVolatile);
   if (order.ordering == AtomicOrdering::NotAtomic)
     return;
   if (count == 1 && type.bits() <= 64)
@@ -186,6 +190,8 @@ void Emitter::atomic() {
   unsigned extra = dropCacheHints(), space = takeSpace();
   take("noftz");
   PtxType type = takeType();
+  if (type.bits() < 16)
+    unknown();
   StringRef op = mods.empty() ? "" : mods.pop_back_val();
   unsigned first = hasResult ? 1 : 0, count = op == "cas" ? 3 : 2;
   expectOperands(first + count + extra, first + count + extra);

@@ -148,7 +148,7 @@ Value *Emitter::special(StringRef name) {
   return nullptr;
 }
 
-Value *Emitter::readName(const Operand &operand, unsigned bits) {
+Value *Emitter::readName(const Operand &operand) {
   Value *memory = nullptr;
   if (const Symbol *symbol = find(operand.name)) {
     if (symbol->slot)
@@ -171,7 +171,7 @@ Value *Emitter::readName(const Operand &operand, unsigned bits) {
 Value *Emitter::readInt(const Operand &operand, unsigned bits, bool isSigned) {
   switch (operand.kind) {
   case Operand::Name:
-    return fit(readName(operand, bits), bits, isSigned);
+    return fit(readName(operand), bits, isSigned);
   case Operand::Integer:
   case Operand::Float: {
     APInt value(64, operand.bits);
@@ -264,7 +264,7 @@ Value *Emitter::address(const Operand &operand, unsigned space) {
   Operand base = operand;
   base.kind = Operand::Name;
   base.bits = 0;
-  Value *number = fit(readName(base, 64), 64, false);
+  Value *number = fit(readName(base), 64, false);
   return b.CreateIntToPtr(b.CreateAdd(number, b.getInt64(operand.bits)), type);
 }
 
@@ -280,9 +280,16 @@ Value *Emitter::intrinsic(StringRef name, ArrayRef<Value *> arguments,
   if (type->getNumParams() != arguments.size())
     malformed(fmt::format("{} values", type->getNumParams()));
   SmallVector<Value *> fitting;
-  for (auto [argument, wanted] : zip(arguments, type->params()))
+  for (auto [argument, wanted] : zip(arguments, type->params())) {
+    bool fits = argument->getType() == wanted ||
+                (wanted->getPrimitiveSizeInBits() &&
+                 argument->getType()->getPrimitiveSizeInBits() ==
+                     wanted->getPrimitiveSizeInBits());
+    if (!fits)
+      malformed("operands of the right size");
     fitting.push_back(argument->getType() == wanted
                           ? argument
                           : b.CreateBitCast(argument, wanted));
+  }
   return b.CreateCall(callee, fitting);
 }

@@ -20,6 +20,7 @@ public:
 private:
   Lexer lex;
   File file;
+  unsigned depth = 0; ///< of brackets within an operand
 
   // Directives of a module.
   void directive();
