@@ -41,8 +41,8 @@ constexpr double marginBF16 = 0x1p-7;
 constexpr double maxImage = 1.5;
 
 /// The named schedule with this many steps: "jordan", "you", "polar_express",
-/// "samuon" or "cubic". Only polar_express takes a safety factor, at least 1. On bad
-/// arguments there is no schedule, and `error` says what was expected.
+/// "samuon" or "cubic". Only polar_express takes a safety factor, at least 1.
+/// On bad arguments there is no schedule, and `error` says what was expected.
 std::optional<Schedule> makeSchedule(std::string_view name, int64_t steps,
                                      std::optional<double> safety,
                                      std::string &error);

@@ -128,9 +128,10 @@ TEST(Equidistant, RepulsionEqualsTheReferenceAndParts) {
                   s, reference::equidistant(c, 1, 2, 6, 3, 1.2)),
               2e-4)
         << i;
-    if (i < 2)
-      EXPECT_GE(reference::separation(s) * (1 + 1e-6),
-                reference::separation(reference::equidistant(c, 1, 2, 6)));
+    if (i == 2)
+      continue; // the two rows are together
+    EXPECT_GE(reference::separation(s) * (1 + 1e-6),
+              reference::separation(reference::equidistant(c, 1, 2, 6)));
   }
 }
 
