@@ -124,7 +124,7 @@ public:
 private:
   struct Pair {
     Value left, right; // vectors of m and n entries; the right one has length 1
-    Value inverse;     // one over the length of the left one, or 0
+    Value weight;      // what it counts over the length of the left one, or 0
   };
 
   Value createVector(int64_t size) {
@@ -133,9 +133,9 @@ private:
   Value createStart();
   Value createShifted(Value vector, int64_t by);
   Value createProduct(Value matrix, Value vector, bool transposed);
-  Value createInverseNorm(Value vector);
+  Value createInverseNorm(Value vector, double numerator = 1);
   Value createScaled(Value vector, Value factor);
-  Pair createPair(Value matrix, Value start);
+  Pair createPair(Value matrix, Value start, double weight);
   Value createRemainder(Value matrix, const Pair &pair);
   Value createWarmup();
   Value createSum(Value increment, const Pair &pair, Value factor, Value gain);
@@ -218,15 +218,16 @@ Value Allocation::createProduct(Value matrix, Value vector, bool transposed) {
       })[0];
 }
 
-/// 1 / ||x|| as a tensor<f64>; 0 where x is zero.
-Value Allocation::createInverseNorm(Value vector) {
+/// numerator / ||x|| as a tensor<f64>; 0 where x is zero.
+Value Allocation::createInverseNorm(Value vector, double numerator) {
   Value sum = createGeneric(
       b, loc, {{vector, {0}}}, {{createZeros(b, loc, {}, f64), {}}}, "r",
       [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
         Value square = arith::MulFOp::create(b, loc, v[0], v[0]);
         return {arith::AddFOp::create(b, loc, v[1], square)};
       })[0];
-  Value zero = createF64(b, loc, 0), one = createF64(b, loc, 1);
+  Value zero = createF64(b, loc, 0), one = createF64(b, loc, 1),
+        above = createF64(b, loc, numerator);
   Value empty = tensor::EmptyOp::create(b, loc, ArrayRef<OpFoldResult>{}, f64);
   return createGeneric(
       b, loc, {{sum, {}}}, {{empty, {}}}, "",
@@ -235,7 +236,7 @@ Value Allocation::createInverseNorm(Value vector) {
         Value isZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
                                              norm, zero);
         Value divisor = arith::SelectOp::create(b, loc, isZero, one, norm);
-        Value inverse = arith::DivFOp::create(b, loc, one, divisor);
+        Value inverse = arith::DivFOp::create(b, loc, above, divisor);
         return {arith::SelectOp::create(b, loc, isZero, zero, inverse)};
       })[0];
 }
@@ -249,7 +250,8 @@ Value Allocation::createScaled(Value vector, Value factor) {
       })[0];
 }
 
-Allocation::Pair Allocation::createPair(Value matrix, Value start) {
+Allocation::Pair Allocation::createPair(Value matrix, Value start,
+                                        double weight) {
   Value right = start;
   for (uint64_t round = 0; round < op.getRounds(); ++round) {
     Value left = createProduct(matrix, right, /*transposed=*/false);
@@ -257,7 +259,7 @@ Allocation::Pair Allocation::createPair(Value matrix, Value start) {
     right = createScaled(next, createInverseNorm(next));
   }
   Value left = createProduct(matrix, right, /*transposed=*/false);
-  return {left, right, createInverseNorm(left)};
+  return {left, right, createInverseNorm(left, weight)};
 }
 
 /// M - (M v) v^T.
@@ -300,7 +302,8 @@ Value Allocation::createWarmup() {
   return arith::MulFOp::create(b, loc, sine, sine);
 }
 
-/// gain * increment + factor * u v^T, with u the left vector over its length.
+/// gain * increment + factor * weight * u v^T. What differs from pair to pair
+/// is in memory, so that all of them share one kernel.
 Value Allocation::createSum(Value increment, const Pair &pair, Value factor,
                             Value gain) {
   return createGeneric(
@@ -308,7 +311,7 @@ Value Allocation::createSum(Value increment, const Pair &pair, Value factor,
       {{increment, {0, 1}},
        {pair.left, {0}},
        {pair.right, {1}},
-       {pair.inverse, {}}},
+       {pair.weight, {}}},
       {{createEmpty(b, loc, increment), {0, 1}}}, "pp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
         Value size = arith::MulFOp::create(b, loc, factor, v[3]);
@@ -338,11 +341,9 @@ Value Allocation::build() {
   // is taken from it.
   int64_t last = rank == 1 ? 1 : std::min({rank - 1, m, n});
   for (int64_t i = 1; i <= last; ++i) {
-    Pair pair = createPair(matrix, start);
     double share = rank == 1 ? 1 : 1 - std::log(i) / std::log(rank);
-    Value factor =
-        arith::MulFOp::create(b, loc, size, createF64(b, loc, range * share));
-    sum = createSum(sum, pair, factor, i == 1 ? gain : Value());
+    Pair pair = createPair(matrix, start, range * share);
+    sum = createSum(sum, pair, size, i == 1 ? gain : Value());
     if (i < last)
       matrix = createRemainder(matrix, pair);
   }
