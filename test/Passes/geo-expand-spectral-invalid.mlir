@@ -7,3 +7,19 @@ func.func @dynamic(%n: tensor<?x?xf32>, %r: f32) -> tensor<?x?xf32> {
   %s = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, eps = 1.0e-5}
   return %s : tensor<?x?xf32>
 }
+
+// -----
+
+func.func @equidistant(%g: tensor<?x?xf32>, %r: f32) -> tensor<?x?xf32> {
+  // expected-error@+1 {{expected a static shape to be expanded, but got 'tensor<?x?xf32>'}}
+  %s = geo.equidistant %g radius(%r)
+  return %s : tensor<?x?xf32>
+}
+
+// -----
+
+func.func @equalize(%g: tensor<?x?xf32>, %r: f32) -> tensor<?x?xf32> {
+  // expected-error@+1 {{expected a static shape to be expanded, but got 'tensor<?x?xf32>'}}
+  %s = geo.equalize %g radius(%r)
+  return %s : tensor<?x?xf32>
+}

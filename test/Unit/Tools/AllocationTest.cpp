@@ -251,3 +251,17 @@ TEST(Allocation, TheStartIsOrthogonalToNoPlainDirection) {
     EXPECT_NEAR(i == 1 ? values[1] : values[0], 1, 1e-5) << i;
   }
 }
+
+/// With two leading singular values that are equal the head is some direction
+/// of their plane, and no more than one.
+TEST(Allocation, OfEqualHeadsOneIsTaken) {
+  CompiledRule rule(allocation(polar, 5, 1, 30), {{12, 9}});
+  fill(rule.gradient(),
+       withSpectrum(12, 9, {2, 2, 1, .5, .4, .3, .2, .2, .1}, 1));
+  rule.step();
+  std::vector<double> values =
+      reference::singularValues(toMatrix(rule.update())).values;
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_NEAR(values[i], 5, 1e-4) << i;
+  EXPECT_NEAR(values[8], 1, 1e-4);
+}
