@@ -132,7 +132,8 @@ private:
   }
   Value createStart();
   Value createShifted(Value vector, int64_t by);
-  Value createProduct(Value matrix, Value vector, bool transposed);
+  Value createProduct(Value matrix, Value vector);
+  Value createTransposedProduct(Value matrix, Value vector);
   Value createInverseNorm(Value vector, double numerator = 1);
   Value createScaled(Value vector, Value factor);
   Pair createPair(Value matrix, Value start, double weight);
@@ -204,18 +205,24 @@ Value Allocation::createStart() {
 // Singular pairs
 //===----------------------------------------------------------------------===//
 
-/// M x or M^T x. The multiply-add is fused, and so no product of matrices to
-/// whom it may concern: operands are of two types.
-Value Allocation::createProduct(Value matrix, Value vector, bool transposed) {
-  unsigned kept = transposed ? 1 : 0;
-  Value zeros = createZeros(b, loc, {b.getIndexAttr(transposed ? n : m)}, f64);
+/// M x.
+Value Allocation::createProduct(Value matrix, Value vector) {
+  Value zeros = createZeros(b, loc, {b.getIndexAttr(m)}, f64);
   return createGeneric(
-      b, loc, {{matrix, {0, 1}}, {vector, {1 - kept}}}, {{zeros, {kept}}},
-      transposed ? "rp" : "pr",
+      b, loc, {{matrix, {0, 1}}, {vector, {1}}}, {{zeros, {0}}}, "pr",
       [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
         Value x = arith::ExtFOp::create(b, loc, b.getF64Type(), v[0]);
         return {math::FmaOp::create(b, loc, x, v[1], v[2])};
       })[0];
+}
+
+/// M^T x.
+Value Allocation::createTransposedProduct(Value matrix, Value vector) {
+  return createColumnSums(
+      b, loc, matrix, vector,
+      [](OpBuilder &b, Location loc, Value x, Value u, Value sum) -> Value {
+        return math::FmaOp::create(b, loc, x, u, sum);
+      });
 }
 
 /// numerator / ||x|| as a tensor<f64>; 0 where x is zero.
@@ -254,11 +261,11 @@ Allocation::Pair Allocation::createPair(Value matrix, Value start,
                                         double weight) {
   Value right = start;
   for (uint64_t round = 0; round < op.getRounds(); ++round) {
-    Value left = createProduct(matrix, right, /*transposed=*/false);
-    Value next = createProduct(matrix, left, /*transposed=*/true);
+    Value left = createProduct(matrix, right);
+    Value next = createTransposedProduct(matrix, left);
     right = createScaled(next, createInverseNorm(next));
   }
-  Value left = createProduct(matrix, right, /*transposed=*/false);
+  Value left = createProduct(matrix, right);
   return {left, right, createInverseNorm(left, weight)};
 }
 

@@ -100,6 +100,19 @@ SmallVector<Value> createElementwise(OpBuilder &b, Location loc,
                                      ArrayRef<Value> inputs,
                                      ArrayRef<Value> outputs, Body body);
 
+/// The sum so far and one term more: of an element x in f64 and, where there is
+/// one, of the value u of its row.
+using ColumnTerm =
+    function_ref<Value(OpBuilder &, Location, Value x, Value u, Value sum)>;
+
+/// Sums over the rows of a matrix, a value a column, in f64; `vector` has a
+/// value a row, or is null. Of a matrix with many rows, groups of rows are
+/// summed by themselves, so that blocks can share them, and then added in their
+/// order; the rows that make no whole group come last. The order depends on the
+/// shape alone.
+Value createColumnSums(OpBuilder &b, Location loc, Value matrix, Value vector,
+                       ColumnTerm add);
+
 /// Constants; `value` is rounded here and nowhere else.
 Value createF32(OpBuilder &b, Location loc, double value);
 Value createF64(OpBuilder &b, Location loc, double value);

@@ -186,19 +186,18 @@ LogicalResult EqualizeOp::verify() {
   return success();
 }
 
-/// Sums of squares along one dimension of a matrix, in f64; `kept` is the other
-/// dimension.
+/// Sums of squares of the rows (kept = 0) or columns (kept = 1) of a matrix, in
+/// f64.
 static Value createSquares(OpBuilder &b, Location loc, Value matrix,
                            unsigned kept) {
-  OpFoldResult size = tensor::getMixedSize(b, loc, matrix, kept);
-  Value zeros = createZeros(b, loc, {size}, b.getF64Type());
-  return createGeneric(
-      b, loc, {{matrix, {0, 1}}}, {{zeros, {kept}}}, kept == 0 ? "pr" : "rp",
-      [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value x = arith::ExtFOp::create(b, loc, b.getF64Type(), v[0]);
+  if (kept == 0)
+    return RowSquaresOp::create(b, loc, matrix);
+  return createColumnSums(
+      b, loc, matrix, Value(),
+      [](OpBuilder &b, Location loc, Value x, Value, Value sum) -> Value {
         Value square = arith::MulFOp::create(b, loc, x, x);
-        return {arith::AddFOp::create(b, loc, v[1], square)};
-      })[0];
+        return arith::AddFOp::create(b, loc, sum, square);
+      });
 }
 
 /// 1 / sqrt(mean of squares), or 0 where the root is at most `floor`.

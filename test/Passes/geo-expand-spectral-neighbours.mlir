@@ -57,7 +57,7 @@ func.func @allocation(%m: tensor<9x4xf32>, %r: f32, %t: i64) -> tensor<9x4xf32> 
 
 // Sums of squares over rows, then over columns of what that makes.
 // CHECK-LABEL: func.func @equalize
-// CHECK: iterator_types = ["parallel", "reduction"]
+// CHECK: geo.row_squares
 // CHECK: iterator_types = ["reduction", "parallel"]
 // CHECK: geo.scale
 func.func @equalize(%g: tensor<9x4xf32>, %r: f32) -> tensor<9x4xf32> {

@@ -135,6 +135,31 @@ TEST(Allocation, EqualsTheReference) {
   }
 }
 
+/// So many rows that sums of columns are shared by blocks, and some rows more.
+TEST(Allocation, ManyRowsEqualTheReference) {
+  CompiledRule rule(allocation(samuon, 7.07, 1, 20), {{130, 1100}});
+  Tensor &g = rule.gradient();
+  fillNormal(g, 1);
+  for (int64_t i = 0; i < 130; ++i)
+    for (int64_t j = 0; j < 1100; ++j)
+      g.f32()[i * 1100 + j] += i % 3 == 0 ? -1.0f : 1.0f;
+  rule.step();
+  CompiledRule spectral(makeRule({}, fmt::format(R"(
+  %s = geo.spectral %g radius(%lr) {{{}}}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+)",
+                                                 samuon)),
+                        {{130, 1100}});
+  std::memcpy(spectral.gradient().f32(), g.f32(), g.bytes());
+  spectral.step();
+  EXPECT_LT(reference::relativeDifference(
+                toMatrix(rule.update()),
+                reference::allocate(toMatrix(spectral.update()), toMatrix(g), 1,
+                                    7.07, 1)),
+            1e-5);
+}
+
 /// Few rounds, as a spec has them: the answer is near, and what the paper
 /// proves of the exact one holds: singular values in [1, gain], and at least
 /// the decrease of the polar factor.

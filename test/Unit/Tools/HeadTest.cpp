@@ -159,9 +159,9 @@ TEST(Equalize, EqualsTheReference) {
         oracleRule(fmt::format("geo.equalize %g radius(%lr) "
                                "{{floor = 1.0e-7, order = \"{}\"}}",
                                rowsFirst ? "rows_columns" : "columns_rows")),
-        {{33, 17}, {17, 97}, {1, 8}, {8, 1}});
+        {{33, 17}, {17, 97}, {1, 8}, {8, 1}, {130, 1100}});
     rule.arguments.lr = {0.5};
-    for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 5; ++i) {
       fillNormal(rule.gradient(i), static_cast<unsigned>(i));
       // Rows of very different sizes; row 2 is below the floor.
       Tensor &g = rule.gradient(i);
