@@ -151,6 +151,7 @@ public:
   std::uint32_t linearIndex() const { return index; }
   char *shared() const { return window.begin(); }
   bool isShared(const void *p) const { return window.contains(p); }
+  bool isStack(const void *p) const { return stacks.contains(p); }
   std::uint32_t sharedBytes() const { return sharedSize; }
   std::string describe(const Lane &lane) const;
 

@@ -83,6 +83,10 @@ void *Stacks::prepare(unsigned index, void (*body)(void *), void *argument) {
   return slot;
 }
 
+bool Stacks::contains(const void *address) const {
+  return memory && address >= memory && address < memory + count * kStride;
+}
+
 bool Stacks::isGuard(const void *address) const {
   auto offset = reinterpret_cast<std::uintptr_t>(address) -
                 reinterpret_cast<std::uintptr_t>(memory);

@@ -32,6 +32,9 @@ public:
   /// body(argument), which must not return.
   void *prepare(unsigned index, void (*body)(void *), void *argument);
 
+  /// Whether `address` lies in a stack: local memory.
+  bool contains(const void *address) const;
+
   /// Whether `address` lies in the guard page below a stack.
   bool isGuard(const void *address) const;
 

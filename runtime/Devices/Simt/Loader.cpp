@@ -81,6 +81,10 @@ static Expected<JITTargetMachineBuilder> targetBuilder() {
   return builder;
 }
 
+/// Marks a kernel's body and its thunk, into which the body may be inlined;
+/// both have the context first.
+static constexpr const char *kKernelAttribute = "steep-simt-kernel";
+
 static void optimise(Module &module, TargetMachine &machine) {
   PipelineTuningOptions tuning;
   // A lane is scalar code; vectorising its loops costs more than it gives.
@@ -109,7 +113,7 @@ static Error compileKernel(Module &module, SiteList &sites) {
     return machine.takeError();
   optimise(module, **machine);
   for (Function &function : module)
-    if (!function.isDeclaration() && function.getName().ends_with(".body"))
+    if (!function.isDeclaration() && function.hasFnAttribute(kKernelAttribute))
       insertLookUps(function, sites);
   return Error::success();
 }
@@ -258,8 +262,12 @@ loadModule(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
     return describe(problems);
   for (KernelCode &code : kernels) {
     placeShared(code);
-    for (Function *function : {code.body, code.thunk})
+    for (Function *function : {code.body, code.thunk}) {
       function->addFnAttr("target-cpu", (*machine)->getTargetCPU());
+      function->addFnAttr(kKernelAttribute);
+      // A frame larger than a page must not step over the guard page.
+      function->addFnAttr("probe-stack", "inline-asm");
+    }
     program->kernels.push_back(code.kernel);
   }
   for (GlobalVariable &variable : make_early_inc_range(module->globals()))

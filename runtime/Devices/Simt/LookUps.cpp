@@ -29,24 +29,44 @@ using namespace llvm;
 namespace steep::simt {
 
 static constexpr unsigned kFewIterations = 1024;
+/// What an iteration of a loop that may wait for another thread costs: it
+/// looks up 16384 times as often.
+static constexpr unsigned kWaiting = 1 << 14;
+
+namespace {
+struct Latch {
+  Instruction *terminator;
+  unsigned cost;
+};
+} // namespace
+
+/// A loop that reads memory others may change meanwhile.
+static bool mayWait(const Loop &loop) {
+  for (const BasicBlock *block : loop.blocks())
+    for (const Instruction &instruction : *block)
+      if (instruction.isAtomic() || instruction.isVolatile())
+        return true;
+  return false;
+}
 
 /// Latches of the loops that could run long.
-static SmallVector<Instruction *> findLatches(Function &body) {
+static SmallVector<Latch> findLatches(Function &body) {
   DominatorTree dominators(body);
   LoopInfo loops(dominators);
   AssumptionCache assumptions(body);
   TargetLibraryInfoImpl libraryImpl(body.getParent()->getTargetTriple());
   TargetLibraryInfo library(libraryImpl, &body);
   ScalarEvolution evolution(body, library, assumptions, dominators, loops);
-  SmallVector<Instruction *> latches;
+  SmallVector<Latch> latches;
   for (Loop *loop : loops.getLoopsInPreorder()) {
     unsigned most = evolution.getSmallConstantMaxTripCount(loop);
     if (most && most <= kFewIterations)
       continue;
     SmallVector<BasicBlock *> blocks;
     loop->getLoopLatches(blocks);
+    unsigned cost = mayWait(*loop) ? kWaiting : 1;
     for (BasicBlock *block : blocks)
-      latches.push_back(block->getTerminator());
+      latches.push_back({block->getTerminator(), cost});
   }
   return latches;
 }
@@ -54,12 +74,12 @@ static SmallVector<Instruction *> findLatches(Function &body) {
 void insertLookUps(Function &body, SiteList &sites) {
   Module &module = *body.getParent();
   Argument *context = body.getArg(0);
-  for (Instruction *latch : findLatches(body)) {
+  for (auto [latch, cost] : findLatches(body)) {
     IRBuilder<> builder(latch);
     Value *address = builder.CreateConstInBoundsGEP1_32(
         builder.getInt8Ty(), context, offsetof(Context, fuel));
     Value *left = builder.CreateSub(
-        builder.CreateLoad(builder.getInt64Ty(), address), builder.getInt64(1));
+        builder.CreateLoad(builder.getInt64Ty(), address), builder.getInt64(cost));
     builder.CreateStore(left, address);
     Value *empty = builder.CreateICmpSLT(left, builder.getInt64(0));
     Instruction *rarely = SplitBlockAndInsertIfThen(

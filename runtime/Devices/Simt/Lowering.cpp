@@ -35,7 +35,6 @@ private:
   bool lowerRegister(CallInst &call, StringRef name);
   bool lowerScalar(CallInst &call, StringRef name);
   bool lowerPair(CallInst &call, StringRef name);
-  bool lowerAtomic(CallInst &call, StringRef name);
   void lowerAssembly(CallInst &call);
   void emitOperation(CallInst &call, Site &site);
   void lowerConversion(Instruction &instruction);
@@ -243,42 +242,6 @@ bool Lowering::lowerPair(CallInst &call, StringRef name) {
   return true;
 }
 
-/// atomic.OP.gen.TYPE.SCOPE, which says nothing about order.
-bool Lowering::lowerAtomic(CallInst &call, StringRef name) {
-  SmallVector<StringRef, 5> parts;
-  name.split(parts, '.');
-  if (parts.size() != 5 || parts[0] != "atomic" || parts[2] != "gen")
-    return false;
-  IRBuilder<> builder(&call);
-  Value *address = call.getArgOperand(0), *operand = call.getArgOperand(1);
-  MaybeAlign alignment;
-  if (parts[1] == "cas") {
-    Value *pair = builder.CreateAtomicCmpXchg(
-        address, operand, call.getArgOperand(2), alignment,
-        AtomicOrdering::Monotonic, AtomicOrdering::Monotonic);
-    replace(call, builder.CreateExtractValue(pair, 0));
-    return true;
-  }
-  bool isFloat = parts[3] == "f";
-  auto operation =
-      StringSwitch<AtomicRMWInst::BinOp>(parts[1])
-          .Case("add", isFloat ? AtomicRMWInst::FAdd : AtomicRMWInst::Add)
-          .Case("and", AtomicRMWInst::And)
-          .Case("or", AtomicRMWInst::Or)
-          .Case("xor", AtomicRMWInst::Xor)
-          .Case("exch", AtomicRMWInst::Xchg)
-          .Case("min", AtomicRMWInst::Min)
-          .Case("max", AtomicRMWInst::Max)
-          .Case("inc", AtomicRMWInst::UIncWrap)
-          .Case("dec", AtomicRMWInst::UDecWrap)
-          .Default(AtomicRMWInst::BAD_BINOP);
-  if (operation == AtomicRMWInst::BAD_BINOP)
-    return false;
-  replace(call, builder.CreateAtomicRMW(operation, address, operand, alignment,
-                                        AtomicOrdering::Monotonic));
-  return true;
-}
-
 void Lowering::linkScalars() {
   if (!needsScalars)
     return;
@@ -399,14 +362,18 @@ void Lowering::lower(CallInst &call) {
   if (!name.consume_front("llvm."))
     return;
   if (name.consume_front("nvvm.")) {
-    if (const NamedOperation *known = findOperation(name.str())) {
+    // ldmatrix is one intrinsic for each address space.
+    StringRef plain = name;
+    if (!plain.consume_back(".p3"))
+      plain.consume_back(".p0");
+    if (const NamedOperation *known = findOperation(plain.str())) {
       Site &site = sites.add(call);
       site.operation = known->operation;
       site.immediate = known->immediate;
       return emitOperation(call, site);
     }
     if (lowerRegister(call, name) || lowerScalar(call, name) ||
-        lowerPair(call, name) || lowerAtomic(call, name))
+        lowerPair(call, name))
       return;
   } else if (callee->getIntrinsicID() == Intrinsic::minnum ||
              callee->getIntrinsicID() == Intrinsic::maxnum ||

@@ -59,6 +59,8 @@ struct Site {
   /// The shared variable is the launch's dynamic part, whose end is not known
   /// when the module is loaded.
   bool dynamicShared = false;
+  /// An atomic access that also releases what the lane did before.
+  bool releases = false;
   std::uint32_t results = 0;
 };
 

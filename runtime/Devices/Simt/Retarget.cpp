@@ -117,6 +117,7 @@ void prepareModule(Module &module, TargetMachine &machine, Problems &problems) {
     if (GlobalVariable *list = module.getNamedGlobal(name))
       list->eraseFromParent();
   foldReflect(module);
+  lowerAtomics(module);
   for (Function &function : module)
     prepareFunction(function, problems);
   inlineAll(module, machine);
@@ -284,6 +285,9 @@ std::vector<KernelCode> wrapKernels(Module &module, Problems &problems) {
   for (Function *function : functions) {
     KernelCode code;
     code.kernel = describeKernel(*function, module.getDataLayout());
+    for (Argument &argument : function->args())
+      if (argument.hasByValAttr())
+        code.byValue.insert(argument.getArgNo() + 1);
     code.body = addContext(*function);
     code.thunk = makeThunk(*function, code.body);
     code.context = code.body->getArg(0);
@@ -304,6 +308,11 @@ std::vector<KernelCode> wrapKernels(Module &module, Problems &problems) {
 void placeShared(KernelCode &code) {
   if (code.shared.empty())
     return;
+  // The steps before may have folded casts of variables to constants anew.
+  SmallVector<Constant *> constants;
+  for (auto &entry : code.shared)
+    constants.push_back(entry.first);
+  convertUsersOfConstantsToInstructions(constants, code.body);
   LLVMContext &context = code.body->getContext();
   IRBuilder<> builder(&*code.body->getEntryBlock().getFirstInsertionPt());
   Value *window = builder.CreateAddrSpaceCast(

@@ -23,6 +23,7 @@
 
 #include "runtime/Devices/Simt/Program.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
@@ -63,10 +64,15 @@ struct KernelCode {
   llvm::Function *thunk; ///< What Program::entry returns.
   llvm::Argument *context;
   llvm::MapVector<llvm::GlobalVariable *, SharedRange> shared;
+  /// Arguments that point to a parameter's own bytes.
+  llvm::SmallDenseSet<unsigned> byValue;
 };
 
 void prepareModule(llvm::Module &module, llvm::TargetMachine &machine,
                    Problems &problems);
+
+/// llvm.nvvm.atomic.* become LLVM's own atomic instructions.
+void lowerAtomics(llvm::Module &module);
 
 std::vector<KernelCode> wrapKernels(llvm::Module &module, Problems &problems);
 

@@ -5,37 +5,44 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The checks of a checked program. Each byte of shared memory and each four
-// bytes of global memory remember who wrote and read them last; an access is
-// a race if it conflicts with one that it does not know of (see Clocks.h).
+// The checks of a checked program: bounds, alignment, and what each byte of
+// shared memory and each two bytes of global memory remember.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STEEP_RUNTIME_DEVICES_SIMT_SHADOW_H
 #define STEEP_RUNTIME_DEVICES_SIMT_SHADOW_H
 
-#include "runtime/Devices/Simt/Block.h"
+#include "runtime/Devices/Simt/Memory.h"
+#include "runtime/Devices/Simt/Races.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace steep::simt {
 
-enum class Access : std::uint8_t {
-  Read,
-  Write,
-  Atomic,     ///< Never races with another atomic access.
-  AsyncWrite, ///< A copy that is issued and not there yet.
-  ProxyRead,  ///< By the tensor core, from shared memory.
-};
+/// Global memory's traces in one launch; blocks run one after the other.
+class GlobalShadow {
+public:
+  /// Two bytes: small enough for half-precision elements.
+  static constexpr std::uintptr_t kGranule = 2;
 
-class GlobalShadow;
+  Trace &trace(const char *address);
+
+  BlockOrder order;
+
+private:
+  static constexpr std::uintptr_t kPage = 1024;
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Trace[]>> pages;
+  std::uintptr_t lastPage = ~std::uintptr_t(0);
+  Trace *last = nullptr;
+};
 
 class Shadow {
 public:
   Shadow(Block &block, GlobalShadow &global);
-  ~Shadow();
   void startBlock();
 
   /// Checks one access; `base` is the pointer that the address was made from,
@@ -50,12 +57,36 @@ public:
   void fence(Lane &lane);
 
 private:
+  struct Cell {
+    Trace trace;
+    /// The block in which the byte was written, or is the destination of a
+    /// copy that has not landed.
+    std::uint32_t initialised = 0, inFlight = 0;
+  };
+  struct Reach {
+    const char *base = nullptr;
+    Range range;
+  };
+
+  void accessShared(Lane &lane, const Site &site, const char *address,
+                    std::uint64_t bytes, Access kind);
+  void accessGlobal(Lane &lane, const Site &site, const char *address,
+                    const char *base, std::uint64_t bytes, Access kind);
+  bool checkState(Cell &cell, std::uint32_t offset, Lane &lane,
+                  const Site &site, Access kind);
+  void checkProxy(const Cell &cell, std::uint32_t offset, Lane &lane,
+                  const Site &site);
+  const Range *reach(const Site &site, const char *base, const char *address,
+                     std::uint64_t bytes);
+
   Block &block;
   GlobalShadow &global;
-};
-
-class GlobalShadow {
-public:
+  Races races;
+  std::vector<Cell> cells;
+  std::unordered_map<const Site *, Reach> reached;
+  /// Lanes whose last fence is younger than their last release.
+  std::vector<bool> fenced;
+  std::uint32_t generation = 0;
 };
 
 } // namespace steep::simt

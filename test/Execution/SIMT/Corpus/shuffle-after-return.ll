@@ -1,0 +1,24 @@
+; The mask of a shuffle names lanes that have returned.
+;
+; report: names threads that have returned or do not exist|no thread can go on
+; launch: grid=1 block=32 buffer=128
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %t = zext i32 %tid to i64
+
+;bug   %gone = icmp uge i32 %tid, 20
+;good   %gone = icmp uge i32 %tid, 32
+  br i1 %gone, label %end, label %work
+work:
+  %s = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %tid, i32 1, i32 31)
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %t
+  store i32 %s, ptr addrspace(1) %p
+  br label %end
+end:
+  ret void
+}

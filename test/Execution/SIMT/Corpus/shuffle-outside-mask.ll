@@ -1,0 +1,24 @@
+; The source lane of a shuffle is not among its members.
+;
+; report: which is not in the member mask
+; launch: grid=1 block=32 buffer=128
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %t = zext i32 %tid to i64
+
+  %low = icmp ult i32 %tid, 16
+  br i1 %low, label %then, label %join
+then:
+;bug   %s = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 65535, i32 %tid, i32 16, i32 31)
+;good   %s = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 65535, i32 %tid, i32 8, i32 31)
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %t
+  store i32 %s, ptr addrspace(1) %p
+  br label %join
+join:
+  ret void
+}
