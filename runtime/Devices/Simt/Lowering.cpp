@@ -9,6 +9,7 @@
 #include "runtime/Devices/Simt/Scalars.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -349,6 +350,22 @@ static bool isGeneric(Intrinsic::ID id) {
   }
 }
 
+/// Intrinsics without a target's name for which NVPTX has an instruction of
+/// its own, as the scalar library spells them; some only where the code allows
+/// an approximation.
+static StringRef librarySpelling(const CallInst &call, StringRef name) {
+  bool approximate = isa<FPMathOperator>(call) && call.hasApproxFunc();
+  return StringSwitch<StringRef>(name)
+      .Case("exp2.f32", "ex2.approx.f32")
+      .Case("sin.f32", approximate ? "sin.approx.f" : "")
+      .Case("cos.f32", approximate ? "cos.approx.f" : "")
+      // What LLVM has for tanh.approx.f32, with and without the flag.
+      .Case("tanh.f32", "tanh.approx.f32")
+      .StartsWith("minnum.", name)
+      .StartsWith("maxnum.", name)
+      .Default("");
+}
+
 void Lowering::lower(CallInst &call) {
   if (isa<InlineAsm>(call.getCalledOperand()))
     return lowerAssembly(call);
@@ -375,11 +392,8 @@ void Lowering::lower(CallInst &call) {
     if (lowerRegister(call, name) || lowerScalar(call, name) ||
         lowerPair(call, name))
       return;
-  } else if (callee->getIntrinsicID() == Intrinsic::minnum ||
-             callee->getIntrinsicID() == Intrinsic::maxnum ||
-             callee->getIntrinsicID() == Intrinsic::tanh) {
-    if (lowerScalar(call, name))
-      return;
+  } else if (lowerScalar(call, librarySpelling(call, name))) {
+    return;
   } else if (isGeneric(callee->getIntrinsicID())) {
     return;
   }

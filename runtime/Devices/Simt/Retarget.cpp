@@ -25,8 +25,9 @@ namespace steep::simt {
 Site &SiteList::add(const Instruction &instruction) {
   Site site;
   raw_string_ostream(site.text) << instruction;
-  // Metadata at the end says nothing to a reader.
-  site.text = StringRef(site.text).trim().split(", !").first.str();
+  // Metadata and attributes at the end say nothing to a reader.
+  StringRef text = StringRef(site.text).trim().split(", !").first;
+  site.text = text.substr(0, text.rfind(" #")).str();
   if (site.text.size() > 160)
     site.text.replace(157, std::string::npos, "...");
   if (const DebugLoc &place = instruction.getDebugLoc())

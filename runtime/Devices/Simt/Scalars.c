@@ -187,8 +187,6 @@ UNARY(cos_approx, (float)__builtin_cos((double)x))
 UNARY(ex2_approx, (float)__builtin_exp2((double)x))
 UNARY_F32(ex2_approx, (float)__builtin_exp2((double)x))
 UNARY_F32(tanh_approx, (float)__builtin_tanh((double)x))
-// What LLVM has for tanh.approx.f32.
-SCALAR float scalar_tanh_f32(float x) { return (float)__builtin_tanh(x); }
 UNARY(floor, __builtin_floorf(x))
 UNARY(ceil, __builtin_ceilf(x))
 UNARY(trunc, __builtin_truncf(x))

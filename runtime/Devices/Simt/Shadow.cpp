@@ -88,6 +88,11 @@ void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
   for (std::uint64_t i = 0; i < bytes; ++i) {
     auto at = static_cast<std::uint32_t>(offset + i);
     Cell &cell = cells[at];
+    // What an earlier block did here was in shared memory of its own.
+    if (cell.block != generation) {
+      cell = Cell();
+      cell.block = generation;
+    }
     if (checkState(cell, at, lane, site, kind))
       races.access(cell.trace, lane, site, kind, [&] { return sharedPlace(at); });
     else
@@ -95,9 +100,9 @@ void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
     if (kind == Access::ProxyRead)
       checkProxy(cell, at, lane, site);
     if (kind == Access::Write || kind == Access::Atomic)
-      cell.initialised = generation;
+      cell.initialised = true;
     if (kind == Access::AsyncWrite)
-      cell.inFlight = generation;
+      cell.inFlight = true;
   }
 }
 
@@ -106,7 +111,7 @@ void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
 bool Shadow::checkState(Cell &cell, std::uint32_t offset, Lane &lane,
                         const Site &site, Access kind) {
   Reports &reports = *block.launch.reports;
-  if (cell.inFlight == generation) {
+  if (cell.inFlight) {
     const Event &copy = cell.trace.write;
     if (reports.isNew("flight", &site, copy.site))
       block.report(lane, site,
@@ -117,12 +122,12 @@ bool Shadow::checkState(Cell &cell, std::uint32_t offset, Lane &lane,
                        copy.site->location + " '" + copy.site->text + "'",
                    false);
     if (kind == Access::Write || kind == Access::Atomic)
-      cell.inFlight = 0;
+      cell.inFlight = false;
     return false;
   }
   bool reads = kind == Access::Read || kind == Access::ProxyRead ||
                kind == Access::Atomic;
-  if (!reads || cell.initialised == generation)
+  if (!reads || cell.initialised)
     return true;
   if (reports.isNew("uninitialised", &site, &site))
     block.report(lane, site,
@@ -159,8 +164,8 @@ void Shadow::landed(Lane &lane, const Site &site, const char *address,
   auto offset = static_cast<std::uint32_t>(address - block.shared());
   for (std::uint32_t i = offset; i < offset + bytes; ++i) {
     Cell &cell = cells[i];
-    cell.inFlight = 0;
-    cell.initialised = generation;
+    cell.inFlight = false;
+    cell.initialised = true;
     races.remember(cell.trace, lane, site, Access::Write);
   }
 }

@@ -59,9 +59,10 @@ public:
 private:
   struct Cell {
     Trace trace;
-    /// The block in which the byte was written, or is the destination of a
-    /// copy that has not landed.
-    std::uint32_t initialised = 0, inFlight = 0;
+    /// The block, counted from 1, that all of this is about.
+    std::uint32_t block = 0;
+    /// Written; the destination of a copy that has not landed.
+    bool initialised = false, inFlight = false;
   };
   struct Reach {
     const char *base = nullptr;
