@@ -21,7 +21,7 @@ namespace steep::simt {
 
 /// { .reg .pred p; setp.ne.b32 p, $S, 0;
 ///   wgmma.mma_async.sync.aligned.m64nNk16.f32.T.T {...}, ..., p, ...; }
-static bool findProduct(StringRef text, Site &site) {
+static bool findProduct(StringRef text, std::size_t operands, Site &site) {
   static const Regex pattern("wgmma\\.mma_async\\.sync\\.aligned\\.m64n([0-9]+)"
                              "k([0-9]+)\\.f32\\.(f16|bf16|tf32)\\.(f16|bf16|"
                              "tf32) ");
@@ -37,7 +37,12 @@ static bool findProduct(StringRef text, Site &site) {
                    .Case("f16", WarpgroupShape::F16)
                    .Case("bf16", WarpgroupShape::BF16)
                    .Default(WarpgroupShape::TF32);
-  if (k != shape.k() || text.count("wgmma.mma_async") != 1)
+  // Accumulators, two descriptors, three scales and, of 16 bits, two
+  // transpositions; A in registers has more.
+  std::size_t expected =
+      shape.n / 2 + (shape.type == WarpgroupShape::TF32 ? 5 : 7);
+  if (k != shape.k() || operands != expected ||
+      text.count("wgmma.mma_async") != 1)
     return false;
   site.operation = &warpgroupProduct;
   site.immediate = shape.pack();
@@ -53,14 +58,14 @@ static bool findParityWait(StringRef text, Site &site) {
   return true;
 }
 
-bool findAssembly(StringRef text, Site &site) {
+bool findAssembly(StringRef text, std::size_t operands, Site &site) {
   std::string normal;
   for (char c : text)
     if (!isspace(static_cast<unsigned char>(c)))
       normal += c;
     else if (!normal.empty() && normal.back() != ' ')
       normal += ' ';
-  return findProduct(normal, site) || findParityWait(normal, site);
+  return findProduct(normal, operands, site) || findParityWait(normal, site);
 }
 
 } // namespace steep::simt

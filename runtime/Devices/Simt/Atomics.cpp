@@ -25,9 +25,9 @@ static Value *makeAtomic(CallInst &call, StringRef name) {
   MaybeAlign alignment;
   if (parts[1] == "cas")
     return builder.CreateExtractValue(
-        builder.CreateAtomicCmpXchg(
-            address, operand, call.getArgOperand(2), alignment,
-            AtomicOrdering::Monotonic, AtomicOrdering::Monotonic),
+        builder.CreateAtomicCmpXchg(address, operand, call.getArgOperand(2),
+                                    alignment, AtomicOrdering::Monotonic,
+                                    AtomicOrdering::Monotonic),
         0);
   bool isFloat = operand->getType()->isFloatingPointTy();
   auto operation =

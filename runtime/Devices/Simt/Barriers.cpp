@@ -56,8 +56,7 @@ static void complete(Block &block, Lane &last, NamedBarrier &barrier,
         block.launch.reports->isNew("barrier", lane.site, last.site))
       block.report(lane, *lane.site,
                    "divergent barrier: " + block.describe(last) +
-                       " of the same warp is at " + last.site->location + " '" +
-                       last.site->text + "'",
+                       " of the same warp is " + placeOf(*last.site),
                    false);
     if (lane.site->results)
       lane.results[0] =

@@ -233,8 +233,7 @@ bool Block::sameInstruction(Lane *first, std::uint32_t members,
            "divergent warp operation: " + describe(other) +
                " of the same warp " +
                (other.site == lane.site ? "names other members"
-                                        : "is at " + other.site->location +
-                                              " '" + other.site->text + "'"),
+                                        : "is " + placeOf(*other.site)),
            true);
     return false;
   }
@@ -290,9 +289,8 @@ void Block::arriveAtWarpgroup(Lane &lane) {
   for (unsigned i = 0; i < 128; ++i)
     if (first[i].site != lane.site) {
       report(lane, *lane.site,
-             "divergent warpgroup operation: " + describe(first[i]) +
-                 " is at " + first[i].site->location + " '" +
-                 first[i].site->text + "'",
+             "divergent warpgroup operation: " + describe(first[i]) + " is " +
+                 placeOf(*first[i].site),
              true);
       return;
     }
@@ -361,7 +359,7 @@ void Block::reportStuck(const char *what) {
             std::to_string(party.first) + " to " + std::to_string(party.last) +
             ") " + stateName(key.first);
     if (key.second)
-      text += " at " + key.second->location + " '" + key.second->text + "'";
+      text += " " + placeOf(*key.second);
   }
   launch.reports->add(text);
 }

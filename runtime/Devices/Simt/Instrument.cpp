@@ -175,10 +175,10 @@ void Instrumenter::visitFence(FenceInst &fence) {
   IRBuilder<> builder(&fence);
   Type *pointer = builder.getPtrTy();
   Value *none = ConstantPointerNull::get(cast<PointerType>(pointer));
-  builder.CreateCall(entryPoint(module, "steepSimtOperation",
-                                {pointer, pointer, pointer, pointer}),
-                     {code.context, siteAddress(module.getContext(), site),
-                      none, none});
+  builder.CreateCall(
+      entryPoint(module, "steepSimtOperation",
+                 {pointer, pointer, pointer, pointer}),
+      {code.context, siteAddress(module.getContext(), site), none, none});
 }
 
 void Instrumenter::visit(Instruction &instruction) {

@@ -78,8 +78,9 @@ void insertLookUps(Function &body, SiteList &sites) {
     IRBuilder<> builder(latch);
     Value *address = builder.CreateConstInBoundsGEP1_32(
         builder.getInt8Ty(), context, offsetof(Context, fuel));
-    Value *left = builder.CreateSub(
-        builder.CreateLoad(builder.getInt64Ty(), address), builder.getInt64(cost));
+    Value *left =
+        builder.CreateSub(builder.CreateLoad(builder.getInt64Ty(), address),
+                          builder.getInt64(cost));
     builder.CreateStore(left, address);
     Value *empty = builder.CreateICmpSLT(left, builder.getInt64(0));
     Instruction *rarely = SplitBlockAndInsertIfThen(

@@ -125,7 +125,7 @@ void Lowering::lowerAssembly(CallInst &call) {
       problems.push_back("inline assembly without text has operands");
     return;
   }
-  if (!findAssembly(assembly->getAsmString(), found)) {
+  if (!findAssembly(assembly->getAsmString(), call.arg_size(), found)) {
     problems.push_back(
         "inline assembly is not known: " +
         StringRef(assembly->getAsmString()).take_front(200).str());

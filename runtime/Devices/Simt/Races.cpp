@@ -69,16 +69,14 @@ void Races::report(const Event &other, Lane &lane, const Site &site,
   if (!block.launch.reports->isNew("race", &site, other.site))
     return;
   bool reads = kind == Access::Read || kind == Access::ProxyRead;
-  std::string who =
-      other.block == block.linearIndex() + 1
-          ? block.describe(block.lane(other.lane))
-          : "block number " + std::to_string(other.block - 1) + ", thread " +
-                std::to_string(other.lane);
+  std::string who = other.block == block.linearIndex() + 1
+                        ? block.describe(block.lane(other.lane))
+                        : "block number " + std::to_string(other.block - 1) +
+                              ", thread " + std::to_string(other.lane);
   block.report(lane, site,
                "race: this " + std::string(reads ? "read" : "write") + " of " +
-                   where + " is not ordered with the access of " + who +
-                   " at " + other.site->location + " '" + other.site->text +
-                   "'",
+                   where + " is not ordered with the access of " + who + " " +
+                   placeOf(*other.site),
                false);
 }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/Devices/Simt/Reports.h"
 
+#include "runtime/Devices/Simt/Program.h"
+
 #include <cstdio>
 #include <functional>
 #include <utility>
@@ -17,6 +19,11 @@ std::string hex(std::uint64_t value) {
   std::snprintf(text, sizeof text, "0x%llx",
                 static_cast<unsigned long long>(value));
   return text;
+}
+
+std::string placeOf(const Site &site) {
+  return "at " + (site.location.empty() ? "" : site.location + " ") + "'" +
+         site.text + "'";
 }
 
 void Reports::add(std::string text) {

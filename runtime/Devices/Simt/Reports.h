@@ -21,6 +21,9 @@ struct Site;
 /// "0x1f".
 std::string hex(std::uint64_t value);
 
+/// "at FILE:LINE 'INSTRUCTION'", for a report that names a second place.
+std::string placeOf(const Site &site);
+
 /// The reports of one launch; blocks on several threads add to it.
 class Reports {
 public:

@@ -85,8 +85,8 @@ void instrument(KernelCode &code, SiteList &sites);
 void lowerIntrinsics(llvm::Module &module, std::vector<KernelCode> &kernels,
                      SiteList &sites, Problems &problems);
 
-/// Inline assembly that stands for an operation, or false.
-bool findAssembly(llvm::StringRef text, Site &site);
+/// Inline assembly that stands for an operation of so many operands, or false.
+bool findAssembly(llvm::StringRef text, std::size_t operands, Site &site);
 
 void insertLookUps(llvm::Function &body, SiteList &sites);
 

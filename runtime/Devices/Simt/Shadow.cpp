@@ -32,6 +32,7 @@ void Shadow::startBlock() {
   generation = block.linearIndex() + 1;
   global.order.startBlock(generation);
   fenced.assign(block.threadCount(), false);
+  held.assign((block.threadCount() + 127) / 128, Held());
 }
 
 void Shadow::fence(Lane &lane) { fenced[lane.index] = true; }
@@ -77,14 +78,13 @@ void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
     end = site.dynamicShared ? end : site.sharedEnd;
   }
   if (offset < begin || offset + static_cast<std::int64_t>(bytes) > end)
-    return block.report(
-        lane, site,
-        "shared memory out of bounds: " + name(kind) + " of " +
-            std::to_string(bytes) + " bytes at offset " +
-            std::to_string(offset - begin) + " of " +
-            (named ? "a variable" : "a block") + " of " +
-            std::to_string(end - begin) + " bytes",
-        true);
+    return block.report(lane, site,
+                        "shared memory out of bounds: " + name(kind) + " of " +
+                            std::to_string(bytes) + " bytes at offset " +
+                            std::to_string(offset - begin) + " of " +
+                            (named ? "a variable" : "a block") + " of " +
+                            std::to_string(end - begin) + " bytes",
+                        true);
   for (std::uint64_t i = 0; i < bytes; ++i) {
     auto at = static_cast<std::uint32_t>(offset + i);
     Cell &cell = cells[at];
@@ -94,7 +94,8 @@ void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
       cell.block = generation;
     }
     if (checkState(cell, at, lane, site, kind))
-      races.access(cell.trace, lane, site, kind, [&] { return sharedPlace(at); });
+      races.access(cell.trace, lane, site, kind,
+                   [&] { return sharedPlace(at); });
     else
       races.remember(cell.trace, lane, site, kind);
     if (kind == Access::ProxyRead)
@@ -118,15 +119,25 @@ bool Shadow::checkState(Cell &cell, std::uint32_t offset, Lane &lane,
                    name(kind) + " of " + sharedPlace(offset) +
                        ", where an asynchronous copy has not landed (no wait "
                        "for it); issued by " +
-                       block.describe(block.lane(copy.lane)) + " at " +
-                       copy.site->location + " '" + copy.site->text + "'",
+                       block.describe(block.lane(copy.lane)) + " " +
+                       placeOf(*copy.site),
                    false);
     if (kind == Access::Write || kind == Access::Atomic)
       cell.inFlight = false;
     return false;
   }
-  bool reads = kind == Access::Read || kind == Access::ProxyRead ||
-               kind == Access::Atomic;
+  bool onlyReads = kind == Access::Read || kind == Access::ProxyRead;
+  if (!onlyReads && cell.holders) {
+    if (reports.isNew("held", &site, cell.holder))
+      block.report(lane, site,
+                   "write of " + sharedPlace(offset) +
+                       ", which the tensor core may still read (no wait for "
+                       "its group); issued " +
+                       placeOf(*cell.holder),
+                   false);
+    return false;
+  }
+  bool reads = onlyReads || kind == Access::Atomic;
   if (!reads || cell.initialised)
     return true;
   if (reports.isNew("uninitialised", &site, &site))
@@ -145,17 +156,17 @@ void Shadow::checkProxy(const Cell &cell, std::uint32_t offset, Lane &lane,
   if (write.block != generation)
     return;
   const LaneClock &writer = block.lane(write.lane).clock;
-  bool written = writer.proxyEpoch > write.epoch ||
-                 (writer.proxyEpoch == write.epoch &&
-                  writer.proxyTick >= write.tick);
+  bool written =
+      writer.proxyEpoch > write.epoch ||
+      (writer.proxyEpoch == write.epoch && writer.proxyTick >= write.tick);
   if (written || lane.clock.proxyEpoch > write.epoch ||
       !block.launch.reports->isNew("proxy", &site, write.site))
     return;
   block.report(lane, site,
                "the tensor core reads " + sharedPlace(offset) +
                    ", written by " + block.describe(block.lane(write.lane)) +
-                   " at " + write.site->location + " '" + write.site->text +
-                   "' without a fence.proxy.async after it",
+                   " " + placeOf(*write.site) +
+                   " without a fence.proxy.async after it",
                false);
 }
 
@@ -168,6 +179,33 @@ void Shadow::landed(Lane &lane, const Site &site, const char *address,
     cell.initialised = true;
     races.remember(cell.trace, lane, site, Access::Write);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// What the tensor core reads until it is waited for
+//===----------------------------------------------------------------------===//
+
+void Shadow::hold(const Lane &lane, const Site &site, const char *address,
+                  std::uint32_t bytes) {
+  auto offset = static_cast<std::uint32_t>(address - block.shared());
+  for (std::uint32_t i = offset; i < offset + bytes; ++i) {
+    ++cells[i].holders;
+    cells[i].holder = &site;
+    held[lane.index / 128].open.push_back(i);
+  }
+}
+
+void Shadow::commitHeld(const Lane &lane) {
+  Held &group = held[lane.index / 128];
+  group.committed.push_back(std::move(group.open));
+  group.open.clear();
+}
+
+void Shadow::releaseHeld(const Lane &lane, std::uint64_t left) {
+  auto &groups = held[lane.index / 128].committed;
+  for (; groups.size() > left; groups.pop_front())
+    for (std::uint32_t i : groups.front())
+      --cells[i].holders;
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,11 +232,11 @@ void Shadow::accessGlobal(Lane &lane, const Site &site, const char *address,
   const Range *range = reach(site, base, address, bytes);
   if (!range || !range->contains(address, bytes)) {
     std::string where =
-        range ? "at offset " + std::to_string(address - range->begin) +
-                    " of '" + range->name + "' (" +
-                    std::to_string(range->bytes) + " bytes)"
-              : "at address " + hex(reinterpret_cast<std::uintptr_t>(address)) +
-                    ", which is in no allocation";
+        range
+            ? "at offset " + std::to_string(address - range->begin) + " of '" +
+                  range->name + "' (" + std::to_string(range->bytes) + " bytes)"
+            : "at address " + hex(reinterpret_cast<std::uintptr_t>(address)) +
+                  ", which is in no allocation";
     return block.report(lane, site,
                         "global memory out of bounds: " + name(kind) + " of " +
                             std::to_string(bytes) + " bytes " + where,
@@ -213,7 +251,8 @@ void Shadow::accessGlobal(Lane &lane, const Site &site, const char *address,
   // Single bytes share a trace with their neighbours: no races of those.
   if (bytes < GlobalShadow::kGranule)
     return;
-  for (const char *p = address; p < address + bytes; p += GlobalShadow::kGranule)
+  for (const char *p = address; p < address + bytes;
+       p += GlobalShadow::kGranule)
     races.access(global.trace(p), lane, site, kind, place);
 }
 

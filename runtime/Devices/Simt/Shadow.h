@@ -16,6 +16,7 @@
 #include "runtime/Devices/Simt/Races.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -56,6 +57,13 @@ public:
   /// A fence of the lane that other blocks may rely on.
   void fence(Lane &lane);
 
+  /// wgmma of the lane's warpgroup reads these bytes; what was read before a
+  /// commit is a group, and a wait releases all groups but the newest `left`.
+  void hold(const Lane &lane, const Site &site, const char *address,
+            std::uint32_t bytes);
+  void commitHeld(const Lane &lane);
+  void releaseHeld(const Lane &lane, std::uint64_t left);
+
 private:
   struct Cell {
     Trace trace;
@@ -63,6 +71,13 @@ private:
     std::uint32_t block = 0;
     /// Written; the destination of a copy that has not landed.
     bool initialised = false, inFlight = false;
+    /// Products in flight that read the byte, and one of them.
+    std::uint16_t holders = 0;
+    const Site *holder = nullptr;
+  };
+  struct Held {
+    std::vector<std::uint32_t> open;
+    std::deque<std::vector<std::uint32_t>> committed;
   };
   struct Reach {
     const char *base = nullptr;
@@ -87,6 +102,7 @@ private:
   std::unordered_map<const Site *, Reach> reached;
   /// Lanes whose last fence is younger than their last release.
   std::vector<bool> fenced;
+  std::vector<Held> held; ///< By warpgroup.
   std::uint32_t generation = 0;
 };
 

@@ -87,9 +87,11 @@ static bool readTile(Block &block, Lane &lane, const Tile &tile,
                      true);
         return false;
       }
-      if (block.shadow)
+      if (block.shadow) {
         block.shadow->access(lane, *lane.site, address, nullptr, size,
                              Access::ProxyRead);
+        block.shadow->hold(lane, *lane.site, address, size);
+      }
       if (block.isStopped())
         return false;
       to[outer * outerStep + k * kStep] = sign * element(address, shape.type);
@@ -136,19 +138,35 @@ static void product(Block &block, Lane &lane, std::uint32_t) {
       group[l].results[r] = bitsOf(place(l, r));
 }
 
-/// Products are complete when they are issued; see RATIONALE.md for what that
-/// hides.
-static void nothing(Block &, Lane &, std::uint32_t) {}
+// Products are complete when they are issued; only what they read stays held
+// until it is waited for.
+
+static void fence(Block &, Lane &, std::uint32_t) {}
+
+static void commit(Block &block, Lane &lane, std::uint32_t) {
+  if (block.shadow)
+    block.shadow->commitHeld(lane);
+}
+
+static void wait(Block &block, Lane &lane, std::uint32_t) {
+  if (block.shadow)
+    block.shadow->releaseHeld(lane, lane.operands[0]);
+}
 
 const Operation warpgroupProduct = {"wgmma", Gather::Warpgroup, true, -1,
                                     product};
 
 OperationTable warpgroupOperations() {
-  static const Operation synchronise = {"wgmma.sync", Gather::Warpgroup, true,
-                                        -1, nothing};
-  return {{"wgmma.fence.sync.aligned", &synchronise, 0},
-          {"wgmma.commit_group.sync.aligned", &synchronise, 0},
-          {"wgmma.wait_group.sync.aligned", &synchronise, 0}};
+#define WARPGROUP(NAME, FUNCTION)                                              \
+  static const Operation NAME = {"wgmma." #NAME, Gather::Warpgroup, true, -1,  \
+                                 FUNCTION}
+  WARPGROUP(order, fence);
+  WARPGROUP(commit_group, commit);
+  WARPGROUP(wait_group, wait);
+#undef WARPGROUP
+  return {{"wgmma.fence.sync.aligned", &order, 0},
+          {"wgmma.commit_group.sync.aligned", &commit_group, 0},
+          {"wgmma.wait_group.sync.aligned", &wait_group, 0}};
 }
 
 } // namespace steep::simt

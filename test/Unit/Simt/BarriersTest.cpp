@@ -98,17 +98,18 @@ TEST(Barrier, Reductions) {
       bool counts = c.name == std::string("popc");
       bool counted = kind.find("count") != std::string::npos;
       std::string type = counts ? "i32" : "i1";
-      std::string name = " @llvm.nvvm.barrier.cta.red." +
-                         std::string(c.name) + "." + kind;
-      std::string result = "%v = call " + type + name +
-                           (counted ? "(i32 2, i32 128, i1 %c)\n"
-                                    : "(i32 2, i1 %c)\n");
+      std::string name =
+          " @llvm.nvvm.barrier.cta.red." + std::string(c.name) + "." + kind;
+      std::string result =
+          "%v = call " + type + name +
+          (counted ? "(i32 2, i32 128, i1 %c)\n" : "(i32 2, i1 %c)\n");
       Words got = runPerThread(
           perThread("declare " + type + name +
                         (counted ? "(i32, i32, i1)" : "(i32, i1)"),
                     "%c = icmp " + std::string(c.condition) + "\n" + result +
-                        (counts ? "%r = add i32 %v, 0" : "%r = zext i1 %v to "
-                                                         "i32")),
+                        (counts ? "%r = add i32 %v, 0"
+                                : "%r = zext i1 %v to "
+                                  "i32")),
           Words(128));
       EXPECT_EQ(got, Words(128, c.expected)) << name;
     }
@@ -120,8 +121,7 @@ TEST(Barrier, NamesWhatIsWrongWithACount) {
       "call void @llvm.nvvm.barrier.cta.sync.count(i32 1, i32 33)\n%r = add "
       "i32 0, 0"));
   Buffer<std::uint32_t> in(64), out(64);
-  Outcome outcome =
-      launch(*program, "k", sizes(1, 64), in.data(), out.data());
+  Outcome outcome = launch(*program, "k", sizes(1, 64), in.data(), out.data());
   EXPECT_FALSE(outcome.ok);
   EXPECT_NE(outcome.text.find("33 threads: expected a multiple of 32"),
             std::string::npos)
@@ -158,21 +158,21 @@ const char *const kExchange = R"(
   %r = load i32, ptr addrspace(3) %q)";
 
 TEST(TransactionBarrier, WaitsForATokensPhase) {
-  for (std::string wait :
-       {"test.wait.shared", "test.wait.scope.cta.space.cta",
-        "try.wait.scope.cta.space.cta"})
+  for (std::string wait : {"test.wait.shared", "test.wait.scope.cta.space.cta",
+                           "try.wait.scope.cta.space.cta"})
     expectExchanged(withTransactionBarrier(
         "declare i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3))\n"
         "declare i1 @llvm.nvvm.mbarrier." +
             wait + "(ptr addrspace(3), i64)",
-        128, R"(
+        128,
+        R"(
   %p = getelementptr i32, ptr addrspace(3) @s, i32 %tid
   store i32 %tid, ptr addrspace(3) %p
   %t = call i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3) @b)
   br label %loop
 loop:
   %done = call i1 @llvm.nvvm.mbarrier.)" +
-                 wait + R"((ptr addrspace(3) @b, i64 %t)
+            wait + R"((ptr addrspace(3) @b, i64 %t)
   br i1 %done, label %after, label %loop
 after:)" + kExchange));
 }
@@ -188,15 +188,16 @@ TEST(TransactionBarrier, WaitsForAParity) {
         "declare i64 @llvm.nvvm.mbarrier.arrive.scope.cta.space.cta(ptr "
         "addrspace(3), i32)\ndeclare i1 @llvm.nvvm.mbarrier." +
             wait,
-        256, R"(
+        256,
+        R"(
   %p = getelementptr i32, ptr addrspace(3) @s, i32 %tid
   store i32 %tid, ptr addrspace(3) %p
   %t = call i64 @llvm.nvvm.mbarrier.arrive.scope.cta.space.cta(ptr addrspace(3) @b, i32 2)
   br label %loop
 loop:
   %done = call i1 @llvm.nvvm.mbarrier.)" +
-                 name + "(ptr addrspace(3) @b, i32 0" +
-                 (timed ? ", i32 1000" : "") + R"()
+            name + "(ptr addrspace(3) @b, i32 0" + (timed ? ", i32 1000" : "") +
+            R"()
   br i1 %done, label %after, label %loop
 after:)" + kExchange));
   }

@@ -51,17 +51,15 @@ TEST(Shuffle, DownStopsAtTheEndOfItsSegment) {
   EXPECT_EQ(shuffle("down", 4, 31),
             each([](unsigned l) { return 100 + (l + 4 < 32 ? l + 4 : l); }));
   // Segments of 8: the mask 24 in bits 8 to 12, the clamp 7 below.
-  EXPECT_EQ(shuffle("down", 3, 24 << 8 | 7), each([](unsigned l) {
-              return 100 + (l % 8 + 3 < 8 ? l + 3 : l);
-            }));
+  EXPECT_EQ(shuffle("down", 3, 24 << 8 | 7),
+            each([](unsigned l) { return 100 + (l % 8 + 3 < 8 ? l + 3 : l); }));
 }
 
 TEST(Shuffle, UpStopsAtTheBeginningOfItsSegment) {
   EXPECT_EQ(shuffle("up", 4, 0),
             each([](unsigned l) { return 100 + (l >= 4 ? l - 4 : l); }));
-  EXPECT_EQ(shuffle("up", 3, 24 << 8), each([](unsigned l) {
-              return 100 + (l % 8 >= 3 ? l - 3 : l);
-            }));
+  EXPECT_EQ(shuffle("up", 3, 24 << 8),
+            each([](unsigned l) { return 100 + (l % 8 >= 3 ? l - 3 : l); }));
 }
 
 TEST(Shuffle, Index) {
@@ -88,7 +86,7 @@ TEST(Shuffle, SaysWhetherTheSourceIsInRange) {
   %r = or i32 %hi, %v)"),
         lanes());
     Words expected = each([&](unsigned l) -> std::uint32_t {
-      unsigned source = up                             ? l - 20
+      unsigned source = up                            ? l - 20
                         : mode == std::string("bfly") ? l ^ 8
                         : mode == std::string("down") ? l + 8
                                                       : 8;
@@ -144,8 +142,7 @@ Words vote(const std::string &mode, const std::string &condition) {
                     ".sync(i32, i1)",
                 "%c = icmp " + condition + "\n%v = call " + type +
                     " @llvm.nvvm.vote." + mode + ".sync(i32 -1, i1 %c)\n" +
-                    (ballot ? "%r = add i32 %v, 0"
-                            : "%r = zext i1 %v to i32")),
+                    (ballot ? "%r = add i32 %v, 0" : "%r = zext i1 %v to i32")),
       lanes());
 }
 
@@ -189,12 +186,11 @@ TEST(Match, All) {
   %p = extractvalue {i32, i1} %m, 1
   %p32 = zext i1 %p to i32
   %r = xor i32 %v, %p32)";
-      Words got = runPerThread(
-          perThread(std::string("declare {i32, i1} ") +
-                        "@llvm.nvvm.match.all.sync." + type + "p(i32, " + type +
-                        ")",
-                    body),
-          lanes());
+      Words got = runPerThread(perThread(std::string("declare {i32, i1} ") +
+                                             "@llvm.nvvm.match.all.sync." +
+                                             type + "p(i32, " + type + ")",
+                                         body),
+                               lanes());
       // All lanes have 0 after a shift by 5; the mask is all ones, then.
       EXPECT_EQ(got, Words(32, shift == 5 ? 0xfffffffe : 0)) << type;
     }
@@ -206,8 +202,8 @@ TEST(Reduce, AllOperations) {
     std::uint32_t expected;
   };
   // Values 10, 11, ..., 41 with the sign bit on lane 3's.
-  Words values = each(
-      [](unsigned l) { return l == 3 ? 0x80000000u + 13 : 10 + l; });
+  Words values =
+      each([](unsigned l) { return l == 3 ? 0x80000000u + 13 : 10 + l; });
   std::uint32_t sum = 0, all = ~0u, any = 0, odd = 0;
   for (std::uint32_t v : values) {
     sum += v;
@@ -215,9 +211,14 @@ TEST(Reduce, AllOperations) {
     any |= v;
     odd ^= v;
   }
-  for (Case c : {Case{"add", sum}, {"umin", 10}, {"umax", 0x80000000u + 13},
-                 {"min", 0x80000000u + 13}, {"max", 41}, {"and", all},
-                 {"or", any}, {"xor", odd}})
+  for (Case c : {Case{"add", sum},
+                 {"umin", 10},
+                 {"umax", 0x80000000u + 13},
+                 {"min", 0x80000000u + 13},
+                 {"max", 41},
+                 {"and", all},
+                 {"or", any},
+                 {"xor", odd}})
     EXPECT_EQ(
         runPerThread(
             perThread(std::string("declare i32 @llvm.nvvm.redux.sync.") +

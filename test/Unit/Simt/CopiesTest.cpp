@@ -38,8 +38,9 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %back = getelementptr i8, ptr addrspace(1) %out, i64 %i
   call void @llvm.nvvm.cp.async.)" +
          name + "(ptr addrspace(3) %to, ptr addrspace(1) %from" +
-         (size.empty() ? "" : ", i32 " + size) + ")\n" + wait + "\n  %v = load <" +
-         words + " x i32>, ptr addrspace(3) %to, align 4\n  store <" + words +
+         (size.empty() ? "" : ", i32 " + size) + ")\n" + wait +
+         "\n  %v = load <" + words +
+         " x i32>, ptr addrspace(3) %to, align 4\n  store <" + words +
          " x i32> %v, ptr addrspace(1) %back, align 4\n  ret void\n}\n";
 }
 
@@ -55,8 +56,7 @@ std::vector<std::uint32_t> runCopy(const std::string &ir, int bytes,
   std::vector<std::uint32_t> values(32 * bytes / 4);
   std::iota(values.begin(), values.end(), 1000);
   Buffer<std::uint32_t> in(values), out(values.size());
-  Outcome outcome =
-      launch(*program, "k", sizes(1, 32), in.data(), out.data());
+  Outcome outcome = launch(*program, "k", sizes(1, 32), in.data(), out.data());
   EXPECT_TRUE(outcome.ok) << outcome.text;
   return out.values();
 }
@@ -93,11 +93,11 @@ TEST(AsyncCopy, FillsTheRestWithZeros) {
 TEST(AsyncCopy, IsNotThereBeforeItIsWaitedFor) {
   // Without a wait, after waiting for all but one group, and uncommitted.
   for (const char *wait :
-       {"", "call void @llvm.nvvm.cp.async.commit.group()\ncall void "
-            "@llvm.nvvm.cp.async.wait.group(i32 1)",
+       {"",
+        "call void @llvm.nvvm.cp.async.commit.group()\ncall void "
+        "@llvm.nvvm.cp.async.wait.group(i32 1)",
         "call void @llvm.nvvm.cp.async.wait.group(i32 0)"}) {
-    auto got =
-        runCopy(copy("ca.shared.global.16", "", 16, wait), 16, false);
+    auto got = runCopy(copy("ca.shared.global.16", "", 16, wait), 16, false);
     for (std::uint32_t word : got)
       ASSERT_EQ(word, 0xffffffffu);
   }

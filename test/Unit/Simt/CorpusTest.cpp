@@ -101,8 +101,8 @@ std::string variant(const std::string &source, const std::string &marker) {
   std::istringstream lines(source);
   std::string text;
   for (std::string line; std::getline(lines, line);)
-    text += (line.rfind(marker, 0) == 0 ? line.substr(marker.size()) : line) +
-            "\n";
+    text +=
+        (line.rfind(marker, 0) == 0 ? line.substr(marker.size()) : line) + "\n";
   return text;
 }
 
@@ -125,10 +125,9 @@ Outcome runProgram(const Entry &entry, Program &program, std::uint64_t seed) {
     pointers.push_back(buffers.back()->data());
   }
   for (const Entry::Part &part : entry.parts)
-    EXPECT_TRUE(GlobalMemory::instance().declare(part.name,
-                                                 pointers[part.argument],
-                                                 part.bytes, part.stride,
-                                                 part.count));
+    EXPECT_TRUE(
+        GlobalMemory::instance().declare(part.name, pointers[part.argument],
+                                         part.bytes, part.stride, part.count));
   std::vector<void *> parameters;
   for (void *&pointer : pointers)
     parameters.push_back(&pointer);
@@ -141,8 +140,8 @@ Outcome runProgram(const Entry &entry, Program &program, std::uint64_t seed) {
 class Corpus : public testing::TestWithParam<std::string> {};
 
 TEST_P(Corpus, ReportsTheBugAndNotItsTwin) {
-  Entry entry = readEntry(std::string(STEEP_SIMT_CORPUS) + "/" + GetParam() +
-                          ".ll");
+  Entry entry =
+      readEntry(std::string(STEEP_SIMT_CORPUS) + "/" + GetParam() + ".ll");
   ASSERT_FALSE(entry.reports.empty());
   auto broken = loadVariant(entry, ";bug");
   auto twin = loadVariant(entry, ";good");

@@ -54,9 +54,8 @@ protected:
     EXPECT_EQ(call("cuMemAlloc_v2", &out, std::size_t(256)), 0);
     EXPECT_EQ(call("cuMemsetD32_v2", in, 7u, std::size_t(64)), 0);
     void *parameters[] = {&in, &out};
-    return call("cuLaunchKernel", function, 1u, 1u, 1u, threads, 1u, 1u,
-                shared, static_cast<void *>(nullptr),
-                static_cast<void **>(parameters),
+    return call("cuLaunchKernel", function, 1u, 1u, 1u, threads, 1u, 1u, shared,
+                static_cast<void *>(nullptr), static_cast<void **>(parameters),
                 static_cast<void **>(nullptr));
   }
 
@@ -106,9 +105,8 @@ TEST_F(Driver, TakesParametersInOneBuffer) {
                  static_cast<void **>(extra)),
             0);
   std::uint32_t host[64];
-  EXPECT_EQ(call("cuMemcpyDtoH_v2", static_cast<void *>(host), out,
-                 sizeof host),
-            0);
+  EXPECT_EQ(
+      call("cuMemcpyDtoH_v2", static_cast<void *>(host), out, sizeof host), 0);
   EXPECT_EQ(host[63], 8u);
 }
 
@@ -137,9 +135,10 @@ TEST_F(Driver, ReportsWhatAModuleLacks) {
 }
 
 TEST_F(Driver, WantsAttributesForMuchSharedMemory) {
-  std::string ir = perThread("@d = external addrspace(3) global [0 x i32], "
-                             "align 16",
-                             R"(  %p = getelementptr i32, ptr addrspace(3) @d, i32 20000
+  std::string ir =
+      perThread("@d = external addrspace(3) global [0 x i32], "
+                "align 16",
+                R"(  %p = getelementptr i32, ptr addrspace(3) @d, i32 20000
   store i32 %x, ptr addrspace(3) %p
   %r = load i32, ptr addrspace(3) %p)");
   Pointer out = 0;
@@ -148,8 +147,7 @@ TEST_F(Driver, WantsAttributesForMuchSharedMemory) {
   EXPECT_EQ(call("cuFuncSetAttribute", function, 8, 100000), 0);
   void *parameters[] = {&in, &out};
   EXPECT_EQ(call("cuLaunchKernel", function, 1u, 1u, 1u, 1u, 1u, 1u, 100000u,
-                 static_cast<void *>(nullptr),
-                 static_cast<void **>(parameters),
+                 static_cast<void *>(nullptr), static_cast<void **>(parameters),
                  static_cast<void **>(nullptr)),
             0)
       << report();
@@ -159,8 +157,8 @@ TEST_F(Driver, RefusesCopiesBeyondAnAllocation) {
   char host[512] = {};
   Pointer memory = 0;
   EXPECT_EQ(call("cuMemAlloc_v2", &memory, std::size_t(256)), 0);
-  EXPECT_EQ(call("cuMemcpyHtoD_v2", memory,
-                 static_cast<const void *>(host), std::size_t(512)),
+  EXPECT_EQ(call("cuMemcpyHtoD_v2", memory, static_cast<const void *>(host),
+                 std::size_t(512)),
             1);
   EXPECT_NE(report().find("512 bytes"), std::string::npos);
 }

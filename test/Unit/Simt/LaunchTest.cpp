@@ -54,8 +54,8 @@ TEST(Launch, RunsEveryBlockOnceOnAnyNumberOfThreads) {
 TEST(Launch, KnowsAllAxes) {
   std::string body;
   std::string declarations;
-  const char *names[] = {"tid.x",   "tid.y",   "tid.z",   "ntid.x",
-                         "ntid.y",  "ntid.z",  "ctaid.x", "ctaid.y",
+  const char *names[] = {"tid.x",   "tid.y",    "tid.z",    "ntid.x",
+                         "ntid.y",  "ntid.z",   "ctaid.x",  "ctaid.y",
                          "ctaid.z", "nctaid.x", "nctaid.y", "nctaid.z"};
   std::string list;
   for (unsigned i = 0; i < 12; ++i) {
@@ -85,10 +85,9 @@ TEST(Launch, KnowsAllAxes) {
   store i32 %i, ptr addrspace(1) %p
   ret void
 })";
-  auto program = load("target triple = \"nvptx64-nvidia-cuda\"\n" +
-                      declarations +
-                      "define ptx_kernel void @k(ptr addrspace(1) %out) {\n" +
-                      body);
+  auto program =
+      load("target triple = \"nvptx64-nvidia-cuda\"\n" + declarations +
+           "define ptx_kernel void @k(ptr addrspace(1) %out) {\n" + body);
   Sizes all;
   std::uint32_t grid[] = {3, 4, 5}, block[] = {2, 7, 3};
   std::copy(grid, grid + 3, all.grid);
@@ -106,10 +105,8 @@ TEST(Launch, RefusesWhatNoDeviceTakes) {
   auto message = [&](Sizes sizes) {
     return launch(*program, "k", sizes, memory.data(), memory.data()).text;
   };
-  EXPECT_EQ(message(sizes(1, 1025)),
-            "kernel 'k': block.x is 1025 (1 to 1024)");
-  EXPECT_EQ(message(sizes(0, 32)),
-            "kernel 'k': grid.x is 0 (1 to 2147483647)");
+  EXPECT_EQ(message(sizes(1, 1025)), "kernel 'k': block.x is 1025 (1 to 1024)");
+  EXPECT_EQ(message(sizes(0, 32)), "kernel 'k': grid.x is 0 (1 to 2147483647)");
   Sizes flat = sizes(1, 64);
   flat.block[1] = 32;
   EXPECT_EQ(message(flat),
@@ -137,16 +134,14 @@ TEST(Launch, ReportsAMemoryFaultWithoutChecks) {
   auto program = load(kIncrement);
   Buffer<std::uint32_t> memory(64);
   // Block 1000 is far behind the buffer, where nothing is mapped.
-  Outcome outcome = launch(*program, "k", sizes(1000, 64), memory.data(),
-                           memory.data());
+  Outcome outcome =
+      launch(*program, "k", sizes(1000, 64), memory.data(), memory.data());
   EXPECT_FALSE(outcome.ok);
-  EXPECT_NE(outcome.text.find("memory fault at address 0x"),
-            std::string::npos)
+  EXPECT_NE(outcome.text.find("memory fault at address 0x"), std::string::npos)
       << outcome.text;
   // The machine is still good.
-  EXPECT_TRUE(launch(*program, "k", sizes(1, 64), memory.data(),
-                     memory.data())
-                  .ok);
+  EXPECT_TRUE(
+      launch(*program, "k", sizes(1, 64), memory.data(), memory.data()).ok);
 }
 
 TEST(Launch, ReportsAFullStack) {
@@ -160,11 +155,10 @@ define ptx_kernel void @k(ptr addrspace(1) %out, i64 %i) {
   ret void
 })");
   Buffer<std::uint32_t> memory(64);
-  Outcome outcome = launch(*program, "k", sizes(1, 32), memory.data(),
-                           std::uint64_t(5));
+  Outcome outcome =
+      launch(*program, "k", sizes(1, 32), memory.data(), std::uint64_t(5));
   EXPECT_FALSE(outcome.ok);
-  EXPECT_NE(outcome.text.find("the thread's stack is full"),
-            std::string::npos)
+  EXPECT_NE(outcome.text.find("the thread's stack is full"), std::string::npos)
       << outcome.text;
 }
 

@@ -60,25 +60,23 @@ std::vector<std::uint16_t> halves(const Matrix &values) {
 //===----------------------------------------------------------------------===//
 
 TEST(Fragments, OfHalvesAreThoseOfMLIR) {
-  auto program =
-      load(readInput(STEEP_TEST_DATA "/FragmentsFromMLIR.ll"));
+  auto program = load(readInput(STEEP_TEST_DATA "/FragmentsFromMLIR.ll"));
   Matrix a = smallIntegers(16 * 16, 1), b = smallIntegers(16 * 8, 2),
          c = smallIntegers(16 * 8, 3);
   Buffer<std::uint16_t> da(halves(a)), db(halves(b)), dc(halves(c));
-  Outcome outcome = launch(*program, "half", sizes(1, 32), da.data(),
-                           db.data(), dc.data());
+  Outcome outcome =
+      launch(*program, "half", sizes(1, 32), da.data(), db.data(), dc.data());
   ASSERT_TRUE(outcome.ok) << outcome.text;
   EXPECT_EQ(dc.values(), halves(product(a, b, c, 16, 8, 16)));
 }
 
 TEST(Fragments, OfTensorFloatsAreThoseOfMLIR) {
-  auto program =
-      load(readInput(STEEP_TEST_DATA "/FragmentsFromMLIR.ll"));
+  auto program = load(readInput(STEEP_TEST_DATA "/FragmentsFromMLIR.ll"));
   Matrix a = smallIntegers(16 * 4, 4), b = smallIntegers(4 * 8, 5),
          c = smallIntegers(16 * 8, 6);
   Buffer<float> da(a), db(b), dc(c);
-  Outcome outcome = launch(*program, "tensor", sizes(1, 32), da.data(),
-                           db.data(), dc.data());
+  Outcome outcome =
+      launch(*program, "tensor", sizes(1, 32), da.data(), db.data(), dc.data());
   ASSERT_TRUE(outcome.ok) << outcome.text;
   EXPECT_EQ(dc.values(), product(a, b, c, 16, 8, 4));
 }
@@ -99,8 +97,10 @@ std::string multiplyKernel(const std::string &name, unsigned operands,
   for (unsigned i = 0; i < operands + accumulators; ++i) {
     const std::string &t = i < operands ? type : accumulatorType;
     std::string number = std::to_string(i);
-    body += "  %p" + number + " = getelementptr i32, ptr addrspace(1) %from, "
-            "i64 " + number + "\n  %v" + number + " = load " + t +
+    body += "  %p" + number +
+            " = getelementptr i32, ptr addrspace(1) %from, "
+            "i64 " +
+            number + "\n  %v" + number + " = load " + t +
             ", ptr addrspace(1) %p" + number + ", align 4\n";
     add(types, t);
     add(values, t + " %v" + number);
@@ -119,7 +119,8 @@ std::string multiplyKernel(const std::string &name, unsigned operands,
   }
   return R"(target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare {)" + results + "} " + function + "(" + types + R"()
+declare {)" +
+         results + "} " + function + "(" + types + R"()
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %t = zext i32 %tid to i64
@@ -127,7 +128,8 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %from = getelementptr i8, ptr addrspace(1) %in, i64 %fromOffset
   %toOffset = mul i64 %t, 16
   %to = getelementptr i8, ptr addrspace(1) %out, i64 %toOffset
-)" + body + "  ret void\n}\n";
+)" + body +
+         "  ret void\n}\n";
 }
 
 enum class Format { Half, Brain, Tensor };
@@ -155,9 +157,9 @@ void checkProduct(const std::string &name, Format format, unsigned k,
       unsigned row = r % 2 ? group + 8 : group;
       unsigned column =
           tensor ? thread + (r >= 2 ? 4 : 0) : thread * 2 + (r >= 2 ? 8 : 0);
-      words[r] = tensor ? bitsOf(a[row * k + column])
-                        : pair(format, a[row * k + column],
-                               a[row * k + column + 1]);
+      words[r] =
+          tensor ? bitsOf(a[row * k + column])
+                 : pair(format, a[row * k + column], a[row * k + column + 1]);
     }
     for (unsigned r = 0; r < forB; ++r) {
       unsigned row = tensor ? thread + (r ? 4 : 0) : thread * 2 + (r ? 8 : 0);
@@ -166,8 +168,8 @@ void checkProduct(const std::string &name, Format format, unsigned k,
                  : pair(format, b[row * 8 + group], b[(row + 1) * 8 + group]);
     }
     for (unsigned r = 0; r < 4; ++r)
-      words[forA + forB + r] = bitsOf(
-          c[(r < 2 ? group : group + 8) * 8 + thread * 2 + (r & 1)]);
+      words[forA + forB + r] =
+          bitsOf(c[(r < 2 ? group : group + 8) * 8 + thread * 2 + (r & 1)]);
   }
   auto program = load(multiplyKernel(name, forA + forB, type, 4, "float"));
   Buffer<std::uint32_t> din(in), dout(out);
@@ -177,9 +179,9 @@ void checkProduct(const std::string &name, Format format, unsigned k,
   Matrix expected = product(a, b, c, 16, 8, k);
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned r = 0; r < 4; ++r)
-      EXPECT_EQ(floatOf(dout[lane * 4 + r]),
-                expected[(lane / 4 + (r < 2 ? 0 : 8)) * 8 + lane % 4 * 2 +
-                         (r & 1)])
+      EXPECT_EQ(
+          floatOf(dout[lane * 4 + r]),
+          expected[(lane / 4 + (r < 2 ? 0 : 8)) * 8 + lane % 4 * 2 + (r & 1)])
           << name << " lane " << lane << " register " << r;
 }
 
@@ -194,8 +196,8 @@ TEST(Product, OfAllShapes) {
 
 TEST(Product, ReadsTheUpperBitsOfATensorFloat) {
   // 1 + 2^-12 has a bit that tf32 lacks.
-  auto program = load(
-      multiplyKernel("m16n8k4.row.col.tf32", 3, "i32", 4, "float"));
+  auto program =
+      load(multiplyKernel("m16n8k4.row.col.tf32", 3, "i32", 4, "float"));
   Words in(32 * 16, 0);
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned r = 0; r < 3; ++r)
@@ -207,8 +209,8 @@ TEST(Product, ReadsTheUpperBitsOfATensorFloat) {
 
 TEST(Product, InHalfPrecisionOfEightColumns) {
   // Only ones: every element is k, in either half of a register.
-  auto program = load(multiplyKernel("m16n8k8.row.col.f16.f16", 3,
-                                     "<2 x half>", 2, "<2 x half>"));
+  auto program = load(multiplyKernel("m16n8k8.row.col.f16.f16", 3, "<2 x half>",
+                                     2, "<2 x half>"));
   Words in(32 * 16, 0x3c003c00);
   Buffer<std::uint32_t> din(in), dout(32 * 4);
   ASSERT_TRUE(launch(*program, "k", sizes(1, 32), din.data(), dout.data()).ok);
@@ -237,15 +239,18 @@ Words loadMatrices(unsigned count, bool transposed) {
     body += (count == 1 ? "  %e0 = add i32 %m, 0\n"
                         : "  %e" + number + " = extractvalue " + type +
                               " %m, " + number + "\n") +
-            "  %q" + number + " = getelementptr i32, ptr addrspace(1) %to, "
-            "i64 " + number + "\n  store i32 %e" + number +
-            ", ptr addrspace(1) %q" + number + "\n";
+            "  %q" + number +
+            " = getelementptr i32, ptr addrspace(1) %to, "
+            "i64 " +
+            number + "\n  store i32 %e" + number + ", ptr addrspace(1) %q" +
+            number + "\n";
   }
   auto program = load(R"(target triple = "nvptx64-nvidia-cuda"
 @s = internal addrspace(3) global [256 x i16] undef, align 16
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare void @llvm.nvvm.bar.warp.sync(i32)
-declare )" + type + " " + name + R"((ptr addrspace(3))
+declare )" + type + " " +
+                      name + R"((ptr addrspace(3))
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %t = zext i32 %tid to i64
@@ -256,15 +261,15 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %v = load <8 x i16>, ptr addrspace(1) %from, align 16
   store <8 x i16> %v, ptr addrspace(3) %row, align 16
   call void @llvm.nvvm.bar.warp.sync(i32 -1)
-  %m = call )" + type + " " + name + "(ptr addrspace(3) %row)\n" + body +
+  %m = call )" + type +
+                      " " + name + "(ptr addrspace(3) %row)\n" + body +
                       "  ret void\n}\n");
   std::vector<std::uint16_t> values(256);
   for (unsigned i = 0; i < 256; ++i)
     values[i] = i;
   Buffer<std::uint16_t> in(values);
   Buffer<std::uint32_t> out(32 * 4);
-  Outcome outcome =
-      launch(*program, "k", sizes(1, 32), in.data(), out.data());
+  Outcome outcome = launch(*program, "k", sizes(1, 32), in.data(), out.data());
   EXPECT_TRUE(outcome.ok) << outcome.text;
   return out.values();
 }
@@ -340,8 +345,8 @@ std::string warpgroupKernel(const TileLayout &layout, const std::string &type,
     stores += "  %d" + number + " = extractvalue {" + results + "} %d, " +
               number + "\n  %q" + number +
               " = getelementptr float, ptr addrspace(1) %to, i64 " + number +
-              "\n  store float %d" + number + ", ptr addrspace(1) %q" +
-              number + "\n";
+              "\n  store float %d" + number + ", ptr addrspace(1) %q" + number +
+              "\n";
   }
   return R"(target triple = "nvptx64-nvidia-cuda"
 @a = internal addrspace(3) global [8192 x i8] undef, align 1024
@@ -391,7 +396,8 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   call void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64 0)
   %ot = mul i64 %t, 32
   %to = getelementptr i8, ptr addrspace(1) %out, i64 %ot
-)" + stores + "  ret void\n}\n";
+)" + stores +
+         "  ret void\n}\n";
 }
 
 void checkWarpgroup(const TileLayout &layout, bool brain, int signA, int signB,
@@ -432,6 +438,134 @@ TEST(Warpgroup, MultipliesTilesOfAllLayouts) {
   for (const TileLayout &layout : kLayouts)
     for (bool brain : {false, true})
       checkWarpgroup(layout, brain, 1, 1, false);
+}
+
+/// One product of 64 x 64, with B as rows of k, 128 contiguous bytes each (N
+/// is the inner index), or of tf32. Both tiles are swizzled by 128 bytes.
+std::string wideKernel(const std::string &shape, const std::string &flags,
+                       unsigned argumentsBehind, std::uint64_t descriptorB) {
+  std::string ties = "0", list = "$0", outputs = "=f", stores;
+  for (unsigned i = 1; i < 32; ++i) {
+    list += ", $" + std::to_string(i);
+    ties += "," + std::to_string(i);
+    outputs += ",=f";
+  }
+  std::string results = repeated("float", 32);
+  for (unsigned i = 0; i < 32; ++i) {
+    std::string number = std::to_string(i);
+    stores += "  %d" + number + " = extractvalue {" + results + "} %d, " +
+              number + "\n  %q" + number +
+              " = getelementptr float, ptr addrspace(1) %to, i64 " + number +
+              "\n  store float %d" + number + ", ptr addrspace(1) %q" + number +
+              "\n";
+  }
+  std::string behind = ",r", last;
+  for (unsigned i = 1; i < argumentsBehind; ++i) {
+    behind += ",n";
+    last += ", $" + std::to_string(66 + i);
+  }
+  return R"(target triple = "nvptx64-nvidia-cuda"
+@a = internal addrspace(3) global [8192 x i8] undef, align 1024
+@b = internal addrspace(3) global [8192 x i8] undef, align 1024
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare void @llvm.nvvm.fence.proxy.async.shared_cta()
+declare void @llvm.nvvm.wgmma.fence.sync.aligned()
+declare void @llvm.nvvm.wgmma.commit_group.sync.aligned()
+declare void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64)
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %t = zext i32 %tid to i64
+  %o = mul i64 %t, 64
+  %fa = getelementptr i8, ptr addrspace(1) %in, i64 %o
+  %fb = getelementptr i8, ptr addrspace(1) %fa, i64 8192
+  %pa = getelementptr i8, ptr addrspace(3) @a, i64 %o
+  %pb = getelementptr i8, ptr addrspace(3) @b, i64 %o
+  %va = load <16 x i32>, ptr addrspace(1) %fa, align 16
+  store <16 x i32> %va, ptr addrspace(3) %pa, align 16
+  %vb = load <16 x i32>, ptr addrspace(1) %fb, align 16
+  store <16 x i32> %vb, ptr addrspace(3) %pb, align 16
+  call void @llvm.nvvm.fence.proxy.async.shared_cta()
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  call void @llvm.nvvm.wgmma.fence.sync.aligned()
+  %ia = ptrtoint ptr addrspace(3) @a to i64
+  %ma = and i64 %ia, 262143
+  %sa = lshr i64 %ma, 4
+  %da = or i64 %sa, )" +
+         std::to_string(descriptorBits(kLayouts[1], 64)) + R"(
+  %ib = ptrtoint ptr addrspace(3) @b to i64
+  %mb = and i64 %ib, 262143
+  %sb = lshr i64 %mb, 4
+  %db = or i64 %sb, )" +
+         std::to_string(descriptorB) + "\n  %d = call {" + results +
+         R"(} asm sideeffect "{\0A.reg .pred p;\0Asetp.ne.b32 p, $66, 0;\0Awgmma.mma_async.sync.aligned.)" +
+         shape + " {" + list + "}, $64, $65, p" + last + R"(;\0A}\0A", ")" +
+         outputs + "," + ties + ",l,l" + behind + "\"(" +
+         repeated("float 0.0", 32) + ", i64 %da, i64 %db, " + flags + R"()
+  call void @llvm.nvvm.wgmma.commit_group.sync.aligned()
+  call void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64 0)
+  %ot = mul i64 %t, 128
+  %to = getelementptr i8, ptr addrspace(1) %out, i64 %ot
+)" + stores +
+         "  ret void\n}\n";
+}
+
+void runWide(const std::string &ir, const std::vector<unsigned char> &tiles,
+             const Matrix &expected) {
+  Options options;
+  options.check = true;
+  auto program = load(ir, options);
+  ASSERT_TRUE(program);
+  Buffer<unsigned char> in(tiles);
+  Buffer<float> out(128 * 32);
+  Outcome outcome = launch(*program, "k", sizes(1, 128), in.data(), out.data());
+  ASSERT_TRUE(outcome.ok) << outcome.text;
+  for (unsigned t = 0; t < 128; ++t)
+    for (unsigned r = 0; r < 32; ++r) {
+      unsigned row = t / 32 * 16 + t % 32 / 4 + (r / 2 % 2) * 8;
+      unsigned column = r / 4 * 8 + t % 4 * 2 + r % 2;
+      ASSERT_EQ(out[t * 32 + r], expected[row * 64 + column])
+          << "thread " << t << " register " << r;
+    }
+}
+
+/// 16 bytes of row r of a tile with rows of 128 bytes change places with those
+/// whose number differs by r % 8.
+unsigned swizzled(unsigned row, unsigned byte) {
+  return row * 128 + ((byte / 16) ^ (row % 8)) * 16 + byte % 16;
+}
+
+TEST(Warpgroup, MultipliesByRowsOfTheRightMatrix) {
+  Matrix a = smallIntegers(64 * 16, 21), b = smallIntegers(16 * 64, 22);
+  std::vector<unsigned char> tiles(16384, 0xff);
+  auto put = [&](unsigned at, float x) {
+    std::uint16_t bits = floatToBrain(x);
+    std::memcpy(&tiles[at], &bits, 2);
+  };
+  for (unsigned row = 0; row < 64; ++row)
+    for (unsigned k = 0; k < 16; ++k)
+      put(swizzled(row, k * 2), a[row * 16 + k]);
+  for (unsigned k = 0; k < 16; ++k)
+    for (unsigned column = 0; column < 64; ++column)
+      put(8192 + swizzled(k, column * 2), b[k * 64 + column]);
+  // 1024 bytes to the next 8 rows of k; all of N is in one span.
+  runWide(wideKernel("m64n64k16.f32.bf16.bf16",
+                     "i32 0, i32 1, i32 1, i32 0, i32 1", 5,
+                     descriptorBits(kLayouts[1], 64)),
+          tiles, product(a, b, Matrix(64 * 64, 0), 64, 64, 16));
+}
+
+TEST(Warpgroup, MultipliesTensorFloats) {
+  Matrix a = smallIntegers(64 * 8, 23), b = smallIntegers(8 * 64, 24);
+  std::vector<unsigned char> tiles(16384, 0xff);
+  for (unsigned k = 0; k < 8; ++k)
+    for (unsigned i = 0; i < 64; ++i) {
+      std::memcpy(&tiles[swizzled(i, k * 4)], &a[i * 8 + k], 4);
+      std::memcpy(&tiles[8192 + swizzled(i, k * 4)], &b[k * 64 + i], 4);
+    }
+  runWide(wideKernel("m64n64k8.f32.tf32.tf32", "i32 0, i32 1, i32 1", 3,
+                     descriptorBits(kLayouts[1], 64)),
+          tiles, product(a, b, Matrix(64 * 64, 0), 64, 64, 8));
 }
 
 TEST(Warpgroup, AddsAndNegates) {

@@ -90,14 +90,14 @@ std::vector<Bits> evaluate(const std::vector<Case> &cases) {
       values += (a ? ", " : "") + type + " " + name;
       operands.push_back(one.operands[a]);
     }
-    std::string function =
-        std::string(one.name).rfind("llvm.", 0) == 0 ? one.name
-                                         : std::string("llvm.nvvm.") + one.name;
+    std::string function = std::string(one.name).rfind("llvm.", 0) == 0
+                               ? one.name
+                               : std::string("llvm.nvvm.") + one.name;
     std::string result = typeName(one.types[0]);
     declarations[function] =
         "declare " + result + " @" + function + "(" + types + ")\n";
-    body += "  %r" + id + " = call " + result + " @" + function + "(" +
-            values + ")\n  %q" + id +
+    body += "  %r" + id + " = call " + result + " @" + function + "(" + values +
+            ")\n  %q" + id +
             " = getelementptr i64, ptr addrspace(1) %out, i64 " + id +
             "\n  store " + result + " %r" + id + ", ptr addrspace(1) %q" + id +
             "\n";
@@ -105,8 +105,9 @@ std::vector<Bits> evaluate(const std::vector<Case> &cases) {
   std::string ir = "target triple = \"nvptx64-nvidia-cuda\"\n";
   for (const auto &[name, text] : declarations)
     ir += text;
-  auto program = load(ir + "define ptx_kernel void @k(ptr addrspace(1) %in, "
-                           "ptr addrspace(1) %out) {\n" +
+  auto program = load(ir +
+                      "define ptx_kernel void @k(ptr addrspace(1) %in, "
+                      "ptr addrspace(1) %out) {\n" +
                       body + "  ret void\n}\n");
   if (!program)
     return {};
@@ -136,8 +137,10 @@ TEST(Scalars, ArithmeticOfFloatsInAllRoundings) {
     const char *name;
     float tie, negativeTie;
   };
-  for (Rounding r : {Rounding{"rn", 1, -1}, {"rz", 1, -1},
-                     {"rm", 1, -1 - kUlp}, {"rp", 1 + kUlp, -1}}) {
+  for (Rounding r : {Rounding{"rn", 1, -1},
+                     {"rz", 1, -1},
+                     {"rm", 1, -1 - kUlp},
+                     {"rp", 1 + kUlp, -1}}) {
     static std::vector<std::string> names;
     names.reserve(256);
     auto name = [&](std::string operation, const char *suffix) {
@@ -148,34 +151,44 @@ TEST(Scalars, ArithmeticOfFloatsInAllRoundings) {
     bool up = rounding == "rp", down = rounding == "rm";
     for (const char *suffix : {".f", ".ftz.f"}) {
       bool flushes = suffix[1] == 'f' && suffix[2] == 't';
-      cases.push_back({name("add", suffix), "fff", {f(1), f(0x1p-24f)},
-                       f(r.tie)});
-      cases.push_back({name("add", suffix), "fff", {f(-1), f(-0x1p-24f)},
+      cases.push_back(
+          {name("add", suffix), "fff", {f(1), f(0x1p-24f)}, f(r.tie)});
+      cases.push_back({name("add", suffix),
+                       "fff",
+                       {f(-1), f(-0x1p-24f)},
                        f(r.negativeTie)});
-      cases.push_back({name("add", suffix), "fff", {f(kTiny), f(kTiny)},
+      cases.push_back({name("add", suffix),
+                       "fff",
+                       {f(kTiny), f(kTiny)},
                        f(flushes ? 0 : 2 * kTiny)});
-      cases.push_back({name("mul", suffix), "fff",
+      cases.push_back({name("mul", suffix),
+                       "fff",
                        {f(1 + 0x1p-12f), f(1 + 0x1p-12f)},
                        f(1 + 0x1p-11f + (up ? kUlp : 0))});
-      cases.push_back({name("fma", suffix), "ffff",
+      cases.push_back({name("fma", suffix),
+                       "ffff",
                        {f(1 + 0x1p-12f), f(1 + 0x1p-12f), f(-1)},
                        f(0x1p-11f + 0x1p-24f)});
-      cases.push_back({name("fma", suffix), "ffff",
-                       {f(1), f(0x1p-24f), f(1)}, f(r.tie)});
+      cases.push_back(
+          {name("fma", suffix), "ffff", {f(1), f(0x1p-24f), f(1)}, f(r.tie)});
       // 1 / 3 = 0x3eaaaaaa.aaaa..., which the nearest is above.
       Bits third = rounding == "rn" || up ? 0x3eaaaaab : 0x3eaaaaaa;
       cases.push_back({name("div", suffix), "fff", {f(1), f(3)}, third});
       cases.push_back({name("div", suffix), "fff", {f(6), f(-2)}, f(-3)});
       cases.push_back({name("rcp", suffix), "ff", {f(3)}, third});
       // sqrt(2) = 0x3fb504f3.33f..., which the nearest is below.
-      cases.push_back({name("sqrt", suffix), "ff", {f(2)},
+      cases.push_back({name("sqrt", suffix),
+                       "ff",
+                       {f(2)},
                        Bits(up ? 0x3fb504f4 : 0x3fb504f3)});
       cases.push_back({name("sqrt", suffix), "ff", {f(9)}, f(3)});
-      cases.push_back({name("add", suffix), "fff", {f(5), f(-5)},
-                       f(down ? -0.0f : 0.0f)});
+      cases.push_back(
+          {name("add", suffix), "fff", {f(5), f(-5)}, f(down ? -0.0f : 0.0f)});
     }
     // The largest float times two.
-    cases.push_back({name("mul", ".f"), "fff", {f(0x1.fffffep127f), f(2)},
+    cases.push_back({name("mul", ".f"),
+                     "fff",
+                     {f(0x1.fffffep127f), f(2)},
                      f(rounding == "rz" || down ? 0x1.fffffep127f : kInf)});
   }
   expectExact(cases);
@@ -320,8 +333,8 @@ TEST(Scalars, ConversionsSaturate) {
     const char *name;
     int half, negative; ///< Of 2.5 and of -2.5.
   };
-  for (Mode mode : {Mode{"rn", 2, -2}, {"rz", 2, -2}, {"rm", 2, -3},
-                    {"rp", 3, -2}}) {
+  for (Mode mode :
+       {Mode{"rn", 2, -2}, {"rz", 2, -2}, {"rm", 2, -3}, {"rp", 3, -2}}) {
     auto name = [&](std::string start, std::string end) {
       names.push_back(start + mode.name + end);
       return names.back().c_str();
@@ -330,8 +343,7 @@ TEST(Scalars, ConversionsSaturate) {
       cases.push_back({name("f2i.", end), "if", {f(2.5f)}, i(mode.half)});
       cases.push_back({name("f2i.", end), "if", {f(-2.5f)}, i(mode.negative)});
       cases.push_back({name("f2ui.", end), "if", {f(2.5f)}, i(mode.half)});
-      cases.push_back({name("f2ll.", end), "lf", {f(-2.5f)},
-                       i(mode.negative)});
+      cases.push_back({name("f2ll.", end), "lf", {f(-2.5f)}, i(mode.negative)});
       cases.push_back({name("f2ull.", end), "lf", {f(2.5f)}, i(mode.half)});
     }
     cases.push_back({name("d2i.", ""), "id", {d(-2.5)}, i(mode.negative)});
@@ -420,11 +432,9 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   for (auto one : cases) {
     Buffer<float> in(std::vector<float>{one.value});
     Buffer<std::uint16_t> out(4);
-    ASSERT_TRUE(
-        launch(*program, "k", sizes(1, 1), in.data(), out.data()).ok);
-    EXPECT_EQ(out.values(),
-              (std::vector<std::uint16_t>{one.brain, one.half, one.brain,
-                                          one.half}))
+    ASSERT_TRUE(launch(*program, "k", sizes(1, 1), in.data(), out.data()).ok);
+    EXPECT_EQ(out.values(), (std::vector<std::uint16_t>{one.brain, one.half,
+                                                        one.brain, one.half}))
         << one.value;
     EXPECT_EQ(in[0], halfToFloat(one.half));
   }
@@ -436,7 +446,8 @@ TEST(Scalars, FloatsToIntegersSaturateWithoutAnIntrinsic) {
   %r = fptosi float %f to i32)"),
       {static_cast<std::uint32_t>(f(3e9f)), static_cast<std::uint32_t>(f(kNaN)),
        static_cast<std::uint32_t>(f(-2.75f))});
-  EXPECT_EQ(got, (std::vector<std::uint32_t>{0x7fffffff, 0, static_cast<std::uint32_t>(-2)}));
+  EXPECT_EQ(got, (std::vector<std::uint32_t>{0x7fffffff, 0,
+                                             static_cast<std::uint32_t>(-2)}));
 }
 
 TEST(Scalars, Integers) {

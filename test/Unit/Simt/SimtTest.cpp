@@ -44,9 +44,8 @@ Outcome launchPointers(const Program &program, const std::string &name,
   }
   EXPECT_EQ(kernel->sizes.size(), parameters.size());
   Reports reports(program.options.maxReports);
-  outcome.ok =
-      run(program, *kernel, sizes.grid, sizes.block, sizes.shared,
-          parameters.data(), reports, outcome.text, &outcome.stats);
+  outcome.ok = run(program, *kernel, sizes.grid, sizes.block, sizes.shared,
+                   parameters.data(), reports, outcome.text, &outcome.stats);
   outcome.text += reports.all();
   return outcome;
 }
@@ -63,7 +62,8 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %inp = getelementptr i32, ptr addrspace(1) %in, i64 %tid64
   %outp = getelementptr i32, ptr addrspace(1) %out, i64 %tid64
   %x = load i32, ptr addrspace(1) %inp
-)" + body + R"(
+)" + body +
+         R"(
   store i32 %r, ptr addrspace(1) %outp
   ret void
 }
@@ -77,8 +77,8 @@ std::vector<std::uint32_t> runPerThread(const std::string &ir,
   if (!program)
     return {};
   Buffer<std::uint32_t> in(inputs), out(inputs.size());
-  Outcome outcome = launch(*program, "k", sizes(1, inputs.size()), in.data(),
-                           out.data());
+  Outcome outcome =
+      launch(*program, "k", sizes(1, inputs.size()), in.data(), out.data());
   EXPECT_TRUE(outcome.ok) << outcome.text;
   return out.values();
 }
