@@ -102,7 +102,7 @@ Operand Parser::primary() {
   if (depth > 8)
     lex.failExpected("fewer brackets");
   ++depth;
-  auto leave = make_scope_exit([&] { --depth; });
+  scope_exit leave([&] { --depth; });
   if (lex.take("{")) {
     result.kind = Operand::Vector;
     result.parts = list("}");

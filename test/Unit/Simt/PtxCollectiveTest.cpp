@@ -93,7 +93,8 @@ TEST(PtxCollective, Barriers) {
   // The second warp waits for what the first one only says that it has done.
   expectEach(
       "setp.ge.u32 %p1, %t, 32;\nmov.u32 %r0, 0;\n"
-      "@%p1 bra W;\nst.shared.u32 [s], 5;\nbar.arrive 1, 64;\nbra E;\n"
+      "setp.eq.u32 %p2, %t, 0;\n@%p1 bra W;\n"
+      "@%p2 st.shared.u32 [s], 5;\nbar.arrive 1, 64;\nbra E;\n"
       "W: bar.sync 1, 64;\nld.shared.u32 %r0, [s];\nE:",
       [](U i) -> U { return i < 32 ? 0 : 5; }, ".shared .b32 s;\n", 64);
   expectEach("mov.u32 %r0, 1;\nbar.warp.sync -1;", [](U) -> U { return 1; });
