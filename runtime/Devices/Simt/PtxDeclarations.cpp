@@ -22,7 +22,7 @@ unsigned steep::simt::ptx::typeBits(StringRef type) {
       .Cases({"b8", "u8", "s8"}, 8)
       .Cases({"b16", "u16", "s16", "f16", "bf16"}, 16)
       .Cases({"b32", "u32", "s32", "f32", "f16x2", "bf16x2", "tf32"}, 32)
-      .Cases({"b64", "u64", "s64", "f64"}, 64)
+      .Cases({"b64", "u64", "s64", "f64", "f32x2"}, 64)
       .Case("b128", 128)
       .Default(0);
 }

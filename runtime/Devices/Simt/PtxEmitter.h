@@ -37,7 +37,7 @@ struct PtxType {
   bool isFloat() const {
     return name == "f16" || name == "bf16" || name == "f32" || name == "f64";
   }
-  bool isPacked() const { return name == "f16x2" || name == "bf16x2"; }
+  bool isPacked() const { return name.ends_with("x2"); }
 };
 
 /// What the routines of a module share.
@@ -184,8 +184,8 @@ private:
   Value *fromF32(Value *value, StringRef half);
   Value *fromF64(Value *value, StringRef half);
   Value *halfFma(ArrayRef<Value *> lanes, StringRef half);
-  Value *forHalves(PtxType type, unsigned count,
-                   llvm::function_ref<Value *(ArrayRef<Value *>)> body);
+  Value *forSmall(PtxType type, unsigned count,
+                  llvm::function_ref<Value *(ArrayRef<Value *>)> body);
 
   // PtxConvert.cpp
   void convert();

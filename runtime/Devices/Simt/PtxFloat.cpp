@@ -113,20 +113,23 @@ llvm::Value *Emitter::halfFma(ArrayRef<Value *> lanes, StringRef half) {
   return fromF64(sum, half);
 }
 
-/// Applies `body` to the one or two numbers of 16 bits in each operand.
-llvm::Value *Emitter::forHalves(PtxType type, unsigned count,
-                                function_ref<Value *(ArrayRef<Value *>)> body) {
+/// Applies `body` to the one or two numbers in each operand: bits of 16, or
+/// FP32 of f32x2.
+llvm::Value *Emitter::forSmall(PtxType type, unsigned count,
+                               function_ref<Value *(ArrayRef<Value *>)> body) {
   expectOperands(count + 1, count + 1);
-  unsigned lanes = type.isPacked() ? 2 : 1;
+  bool pairOfF32 = type.name == "f32x2";
+  unsigned lanes = type.isPacked() ? 2 : 1, width = type.bits() / lanes;
   Value *result = ConstantInt::get(intType(type.bits()), 0);
   for (unsigned lane = 0; lane < lanes; ++lane) {
     SmallVector<Value *, 3> values;
-    for (unsigned i = 1; i <= count; ++i)
-      values.push_back(
-          fit(b.CreateLShr(readInt(operand(i), type.bits()), 16 * lane), 16,
-              false));
-    Value *bits = fit(body(values), type.bits(), false);
-    result = b.CreateOr(result, b.CreateShl(bits, 16 * lane));
+    for (unsigned i = 1; i <= count; ++i) {
+      Value *both = readInt(operand(i), type.bits());
+      Value *one = fit(b.CreateLShr(both, width * lane), width, false);
+      values.push_back(pairOfF32 ? b.CreateBitCast(one, b.getFloatTy()) : one);
+    }
+    Value *bits = fit(asInt(body(values)), type.bits(), false);
+    result = b.CreateOr(result, b.CreateShl(bits, width * lane));
   }
   return result;
 }
@@ -156,19 +159,26 @@ void Emitter::floatBinary(StringRef op, PtxType type) {
   if (!type.isFloat() || type.bits() == 16) {
     if (rounding != "rn")
       unknown();
-    return write(operand(0), forHalves(type, 2, [&](ArrayRef<Value *> v) {
-                   return fromF32(combine(op, nan, toF32(v[0], type.name),
-                                          toF32(v[1], type.name)),
-                                  type.name);
-                 }));
+    auto body = [&](ArrayRef<Value *> v) {
+      if (type.name == "f32x2")
+        return combine(op, nan, v[0], v[1]);
+      Value *x = toF32(v[0], type.name), *y = toF32(v[1], type.name);
+      return fromF32(combine(op, nan, x, y), type.name);
+    };
+    return write(operand(0), forSmall(type, 2, body));
   }
   bool ftz = take("ftz"), sat = take("sat");
-  expectOperands(3, 3);
+  bool extremum = op == "min" || op == "max";
+  expectOperands(3, extremum ? 4 : 3);
   Value *x = read(operand(1), type), *y = read(operand(2), type), *result;
   if (rounding == "rn") {
     if (ftz)
       x = flush(x), y = flush(y);
     result = combine(op, nan, x, y);
+    if (operands() == 4) {
+      Value *z = read(operand(3), type);
+      result = combine(op, nan, result, ftz ? flush(z) : z);
+    }
     if (ftz)
       result = flush(result);
   } else {
@@ -186,16 +196,18 @@ void Emitter::fusedMultiplyAdd(PtxType type) {
   StringRef rounding = takeOneOf({"rn", "rz", "rm", "rp"}, "rn");
   if (!type.isFloat() || type.bits() == 16) {
     bool relu = take("relu");
-    if (rounding != "rn")
+    if (rounding != "rn" || (relu && type.name == "f32x2"))
       unknown();
-    return write(operand(0), forHalves(type, 3, [&](ArrayRef<Value *> v) {
-                   Value *bits = halfFma(v, type.name);
-                   Value *negative =
-                       b.CreateFCmpOLE(toF32(bits, type.name),
-                                       ConstantFP::get(b.getFloatTy(), 0.0));
-                   return relu ? b.CreateSelect(negative, b.getInt16(0), bits)
-                               : bits;
-                 }));
+    auto body = [&](ArrayRef<Value *> v) -> Value * {
+      if (type.name == "f32x2")
+        return b.CreateIntrinsic(Intrinsic::fma, {v[0]->getType()},
+                                 {v[0], v[1], v[2]});
+      Value *bits = halfFma(v, type.name);
+      Value *zero = ConstantFP::get(b.getFloatTy(), 0.0);
+      Value *negative = b.CreateFCmpOLE(toF32(bits, type.name), zero);
+      return relu ? b.CreateSelect(negative, b.getInt16(0), bits) : bits;
+    };
+    return write(operand(0), forSmall(type, 3, body));
   }
   bool ftz = take("ftz"), sat = take("sat");
   expectOperands(4, 4);
@@ -245,7 +257,7 @@ void Emitter::floatUnary() {
   StringRef name = inst->words[0];
   bool ftz = take("ftz");
   PtxType type = takeType();
-  unsigned bits = type.bits(), lane = type.isPacked() ? 16 : bits;
+  unsigned bits = type.bits(), lane = type.isPacked() ? bits / 2 : bits;
   APInt signs = APInt::getSplat(bits, APInt::getSignMask(lane));
   Value *mask = b.getInt(signs), *rest = b.getInt(~signs);
   Value *x = read(operand(1), type);

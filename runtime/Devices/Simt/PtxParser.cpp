@@ -126,7 +126,7 @@ void Parser::routineAttributes(Routine &routine) {
             .Case(".reqntid", "nvvm.reqntid")
             .Case(".maxntid", "nvvm.maxntid")
             .Cases({".minnctapersm", ".maxnreg", ".maxnctapersm", ".noreturn",
-                    ".unified", ".pragma"},
+                    ".unified", ".pragma", ".maxclusterrank"},
                    "ignored")
             .Default("");
     if (attribute.empty())
@@ -142,7 +142,10 @@ void Parser::routineAttributes(Routine &routine) {
       lex.next();
       lex.take(";");
     }
-    if (attribute != "ignored")
+    if (attribute == "cluster" && StringRef(values).trim("1,") != "")
+      lex.failAt(token.line,
+                 "expected clusters of one block, but got " + values);
+    if (attribute.starts_with("nvvm"))
       routine.attributes.emplace_back(attribute.str(), values);
   }
 }
