@@ -9,6 +9,7 @@
 #include "passes/Block/Passes.h"
 #include "passes/CPU/Passes.h"
 #include "passes/Geo/Passes.h"
+#include "passes/NVPTX/Passes.h"
 #include "passes/Optim/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -47,7 +48,7 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   pm.addPass(block::createFormKernels());
   // Decide, then do: what is decided stands in the IR from here on.
   pm.addNestedPass<func::FuncOp>(block::createSelectConfig(
-      {options.lanes, options.registers, options.l2}));
+      {"cpu", options.lanes, options.registers, options.l2}));
   pm.addNestedPass<func::FuncOp>(block::createTile());
   // Vectors before memory: sums over a row are registers then. The other way
   // round they are buffers.
@@ -61,6 +62,23 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
 void steepc::buildCPUPipeline(OpPassManager &pm, const PipelineOptions &) {
   pm.addPass(block::createBlockToCPU());
   block::buildLowerToLLVM(pm);
+}
+
+void steepc::buildGPUPipeline(OpPassManager &pm, const PipelineOptions &) {
+  pm.addPass(block::createFormKernels());
+  // Threads evaluate geometries from their definitions, so those come before
+  // the decisions, and nothing is tiled.
+  pm.addNestedPass<func::FuncOp>(geo::createConvertGeoToLinalg());
+  block::SelectConfigOptions select;
+  select.target = "nvptx";
+  pm.addNestedPass<func::FuncOp>(block::createSelectConfig(select));
+  pm.addPass(block::createBlockToGPU());
+}
+
+void steepc::buildNVPTXPipeline(OpPassManager &pm, const PipelineOptions &) {
+  pm.addPass(block::createDistributeRows());
+  pm.addPass(block::createLowerMatmul());
+  block::buildLowerToNVVM(pm);
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,6 +121,16 @@ static void buildToCPU(OpPassManager &pm, const PipelineOptions &options) {
   buildCPUPipeline(pm, options);
 }
 
+static void buildToGPU(OpPassManager &pm, const PipelineOptions &options) {
+  buildToGeometry(pm, options);
+  buildGPUPipeline(pm, options);
+}
+
+static void buildToNVPTX(OpPassManager &pm, const PipelineOptions &options) {
+  buildToGPU(pm, options);
+  buildNVPTXPipeline(pm, options);
+}
+
 static void add(StringRef name, StringRef text,
                 void (*build)(OpPassManager &, const PipelineOptions &)) {
   PassPipelineRegistration<TextOptions>(
@@ -118,6 +146,9 @@ void steepc::registerPipelines() {
       buildToBlock);
   add("steep-to-cpu", "from a spec to CPU kernels in the LLVM dialect",
       buildToCPU);
+  add("steep-to-gpu", "from a spec to steps and kernels for GPUs", buildToGPU);
+  add("steep-to-nvptx", "from a spec to GPU kernels in the LLVM dialect",
+      buildToNVPTX);
   // One level at a time: each takes what the one before gives.
   PassPipelineRegistration<>("steep-spec-to-bound",
                              "from a spec to rules bound to its parameters",
@@ -130,4 +161,9 @@ void steepc::registerPipelines() {
   add("steep-block-to-cpu",
       "from steps and kernels to CPU kernels in the LLVM dialect",
       buildCPUPipeline);
+  add("steep-geo-to-gpu", "from geometries to steps and kernels for GPUs",
+      buildGPUPipeline);
+  add("steep-gpu-to-nvptx",
+      "from kernels for GPUs to one thread's programs in the LLVM dialect",
+      buildNVPTXPipeline);
 }

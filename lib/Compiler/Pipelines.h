@@ -41,9 +41,19 @@ void buildBlockPipeline(mlir::OpPassManager &pm,
 void buildCPUPipeline(mlir::OpPassManager &pm,
                       const PipelineOptions &options = {});
 
-/// Registers `steep-to-geo`, `steep-to-block` and `steep-to-cpu`, each of which
-/// starts at the spec, and the steps between two levels: `steep-spec-to-bound`,
-/// `steep-bound-to-geo`, `steep-geo-to-block` and `steep-block-to-cpu`.
+/// Geometry to kernels for GPUs: steps and kernels with their grids, from which
+/// lib/Target reads its plan. Kernels are not tiled.
+void buildGPUPipeline(mlir::OpPassManager &pm,
+                      const PipelineOptions &options = {});
+/// From there to the LLVM dialect, one thread's program a kernel. Erases the
+/// steps: read them before.
+void buildNVPTXPipeline(mlir::OpPassManager &pm,
+                        const PipelineOptions &options = {});
+
+/// Registers `steep-to-geo`, `steep-to-block`, `steep-to-cpu`, `steep-to-gpu`
+/// and `steep-to-nvptx`, each of which starts at the spec, and the steps between
+/// two levels: `steep-spec-to-bound`, `steep-bound-to-geo`, `steep-geo-to-block`,
+/// `steep-block-to-cpu`, `steep-geo-to-gpu` and `steep-gpu-to-nvptx`.
 void registerPipelines();
 
 } // namespace steepc

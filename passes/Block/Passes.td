@@ -81,9 +81,15 @@ def SelectConfig : Pass<"block-select-config", "::mlir::func::FuncOp"> {
     the result that stays in registers, and blocks of a few such parts. Any other
     kernel gets `rows`, so many that a block moves about a quarter of the
     second-level cache, and `chunk`, two native vectors of columns.
+
+    For the target `nvptx` a product gets `tile`, `warps` and `stages`; any other
+    kernel gets `warps`, and `rows` where its blocks own rows: several for each warp
+    where rows are short, one for all warps where a warp cannot hold it. Geometries
+    have to be `linalg` ops by then.
   }];
   let dependentDialects = ["mlir::block::BlockDialect"];
   let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "cpu or nvptx">,
     Option<"lanes", "lanes", "int64_t", "16", "32-bit floats of a native vector">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
     Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">];

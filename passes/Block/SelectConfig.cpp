@@ -36,8 +36,12 @@ struct SelectConfigPass : block::impl::SelectConfigBase<SelectConfigPass> {
     if (failed(checkOptions()))
       return signalPassFailure();
     Operation *product = findProduct(func);
-    func->setAttr(BlockDialect::configAttrName,
-                  product ? selectForProduct(product) : selectForRows(func));
+    ConfigAttr config = target == "nvptx"
+                            ? (product ? selectForWarpProduct(product)
+                                       : selectForWarps(func))
+                            : (product ? selectForProduct(product)
+                                       : selectForRows(func));
+    func->setAttr(BlockDialect::configAttrName, config);
   }
 
 private:
@@ -45,10 +49,16 @@ private:
   static Operation *findProduct(func::FuncOp func);
   ConfigAttr selectForProduct(Operation *product);
   ConfigAttr selectForRows(func::FuncOp func);
+  ConfigAttr selectForWarpProduct(Operation *product);
+  ConfigAttr selectForWarps(func::FuncOp func);
 };
 } // namespace
 
 LogicalResult SelectConfigPass::checkOptions() {
+  if (target != "cpu" && target != "nvptx")
+    return getOperation().emitOpError()
+           << "expected the option target to be cpu or nvptx, got '"
+           << target.getValue() << "'";
   if (lanes < 1 || !llvm::isPowerOf2_64(lanes))
     return getOperation().emitOpError()
            << "expected the option lanes to be a power of two, got "
@@ -161,4 +171,71 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   return ConfigAttr::get(&getContext(), block, chunk, /*tile=*/{}, /*micro=*/{},
                          lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
                          Dot::ieee);
+}
+
+//===----------------------------------------------------------------------===//
+// GPUs
+//===----------------------------------------------------------------------===//
+
+/// Whether a kernel ends in sums over the rows of a matrix.
+static bool sumsRows(func::FuncOp func) {
+  for (auto op : func.getOps<linalg::LinalgOp>())
+    if (op.getNumLoops() == 2 &&
+        op.getIteratorTypesArray().front() == utils::IteratorType::reduction)
+      return true;
+  return false;
+}
+
+ConfigAttr SelectConfigPass::selectForWarps(func::FuncOp func) {
+  auto make = [&](int64_t rows, int64_t warps) {
+    return ConfigAttr::get(&getContext(), rows, /*chunk=*/0, /*tile=*/{},
+                           /*micro=*/{}, /*lanes=*/0, warps, /*stages=*/0,
+                           /*maxnreg=*/0, Dot::ieee);
+  };
+  int64_t rows = 1, columns = 1;
+  bool hasMatrix = false, hasVector = false;
+  for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
+    int64_t rank = cast<ShapedType>(op.getSource().getType()).getRank();
+    hasMatrix |= rank >= 2;
+    hasVector |= rank == 1;
+  }
+  for (auto op : func.getOps<bufferization::ToTensorOp>()) {
+    auto type = cast<RankedTensorType>(op.getType());
+    if (type.getRank() > 0)
+      rows = std::max(rows, type.getDimSize(0));
+    if (type.getRank() > 1)
+      columns = std::max(columns, type.getDimSize(1));
+  }
+  // A sum of everything is one block: enough warps to hide latency.
+  if (!hasMatrix && !hasVector)
+    return make(0, std::clamp<int64_t>(rows / 256, 1, 16));
+  // Warps share the rows of a block's columns.
+  if (!hasMatrix && sumsRows(func))
+    return make(0, std::clamp<int64_t>(rows / 16, 1, 16));
+  // A warp holds a row of up to 4096 floats in registers; a longer one is
+  // shared by a block.
+  if (columns > 4096)
+    return make(1, std::min<int64_t>(16, llvm::divideCeil(columns, 2048)));
+  // Four warps a block; short rows are several a warp, so that what a thread
+  // computes once (bias corrections) is spread over enough elements.
+  constexpr int64_t warps = 4;
+  int64_t perWarp = std::clamp<int64_t>(512 / std::max<int64_t>(columns, 1), 1,
+                                        8);
+  // Small matrices fill the device first.
+  while (perWarp > 1 && rows / (warps * perWarp) < 256)
+    perWarp /= 2;
+  return make(warps * perWarp, warps);
+}
+
+ConfigAttr SelectConfigPass::selectForWarpProduct(Operation *product) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(product->getResult(0).getType()).getShape();
+  // A thread holds 8x8 results. Blocks of 128x128 reuse operands most; where
+  // they would leave processors idle, 64x64.
+  int64_t side = shape[0] * shape[1] >= 2048 * 2048 ? 128 : 64;
+  SmallVector<int64_t> tile = {side, side, 16};
+  return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile,
+                         /*micro=*/{}, /*lanes=*/0,
+                         /*warps=*/side * side / 64 / 32, /*stages=*/2,
+                         /*maxnreg=*/0, getDot(product));
 }

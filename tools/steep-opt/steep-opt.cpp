@@ -11,6 +11,7 @@
 #include "passes/Block/Passes.h"
 #include "passes/CPU/Passes.h"
 #include "passes/Geo/Passes.h"
+#include "passes/NVPTX/Passes.h"
 #include "passes/Optim/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -31,6 +32,8 @@ int main(int argc, char **argv) {
   mlir::block::registerBlockPasses();
   mlir::block::registerCPUPasses();
   mlir::block::registerLowerToLLVM();
+  mlir::block::registerNVPTXPasses();
+  mlir::block::registerLowerToNVVM();
   steepc::registerPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Steep's optimizer driver\n", registry));

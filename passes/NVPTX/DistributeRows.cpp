@@ -1,0 +1,379 @@
+//===- DistributeRows.cpp - block-distribute-rows -------------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/NVPTX/Passes.h"
+#include "passes/NVPTX/ThreadEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::block {
+#define GEN_PASS_DEF_DISTRIBUTEROWS
+#include "passes/NVPTX/Passes.h.inc"
+} // namespace mlir::block
+
+using namespace mlir;
+using namespace mlir::block;
+using bufferization::ToTensorOp;
+
+//===----------------------------------------------------------------------===//
+// One row
+//===----------------------------------------------------------------------===//
+
+/// Floats of a thread that are loaded before anything else, at most: all loads
+/// of a row are under way at once, and still fit into the registers.
+static constexpr int64_t preloadedFloats = 64;
+/// Vectors of a thread that a loop handles at once where nothing keeps the row.
+static constexpr int64_t unrolledChunks = 4;
+/// Between these a binary32 sum of squares has lost nothing to underflow, and
+/// its root and the root's reciprocal are normal numbers.
+static constexpr float leastSum = 0x1p-96f, largestSum = 0x1p+125f;
+
+bool ThreadEmitter::hasRow(const KernelResult &result) const {
+  return result.type().getRank() == (shape.kind == KernelKind::Rows ? 2 : 1);
+}
+
+Place ThreadEmitter::storePlace(const KernelResult &result, Value row,
+                                const Place &column) {
+  Place place = column;
+  place.index.clear();
+  place.along = -1;
+  if (shape.kind == KernelKind::Rows)
+    place.index.push_back(row);
+  if (hasRow(result)) {
+    place.along = place.index.size();
+    place.index.push_back(column.index.empty() ? Value() : column.index[0]);
+  } else {
+    place.shift = place.width = 0;
+    place.mask = Value();
+  }
+  return place;
+}
+
+/// Reads everything that the row needs before anything is computed or written.
+LogicalResult ThreadEmitter::preload(Value row) {
+  SmallVector<std::pair<Value, Place>> leaves;
+  std::function<void(Value, const Place &)> visit = [&](Value value,
+                                                        const Place &place) {
+    if (value.getDefiningOp<ToTensorOp>()) {
+      if (place.isVector() && !lookup(value, place))
+        leaves.push_back({value, place});
+      return;
+    }
+    visitOperands(value, place, visit);
+  };
+  Values none;
+  Walk walk = walkOf(shape.columns);
+  LogicalResult walked =
+      emitWalk(walk, none, [&](const Place &column, Values &) {
+        for (const KernelResult &result : shape.results)
+          if (hasRow(result))
+            visit(result.value, storePlace(result, row, column));
+        return success();
+      });
+  if (failed(walked) || int64_t(leaves.size()) * walk.width > preloadedFloats)
+    return walked;
+  for (auto &[value, place] : leaves)
+    if (failed(evaluate(value, place)))
+      return failure();
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitRow(Value row) {
+  SmallVector<Sum> sums;
+  for (const KernelResult &result : shape.results)
+    collectSums(result.value, storePlace(result, row, Place()), sums);
+  bool isGuarded = llvm::any_of(sums, [](const Sum &sum) {
+    return !sum.dependsOnSums && isSumOfSquares(sum.op);
+  });
+  if (walkOf(shape.columns).isShort() && !sums.empty() && failed(preload(row)))
+    return failure();
+  if (isGuarded)
+    return emitGuarded(sums, row);
+  for (const Sum &sum : sums)
+    if (failed(emitSum(sum)))
+      return failure();
+  return emitStores(row, !sums.empty());
+}
+
+/// Sums of squares in binary32, a test whether they are right, and two versions
+/// of the rest.
+LogicalResult ThreadEmitter::emitGuarded(ArrayRef<Sum> sums, Value row) {
+  SmallVector<std::pair<Sum, Value>> guards;
+  SmallVector<Sum> later;
+  Value good;
+  auto bound = [&](float value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(value));
+  };
+  for (const Sum &sum : sums) {
+    if (sum.dependsOnSums || !isSumOfSquares(sum.op)) {
+      if (sum.dependsOnSums)
+        later.push_back(sum);
+      else if (failed(emitSum(sum)))
+        return failure();
+      continue;
+    }
+    FailureOr<Value> value = emitNarrowSum(sum);
+    if (failed(value))
+      return failure();
+    guards.push_back({sum, *value});
+    for (auto [predicate, limit] :
+         {std::pair(arith::CmpFPredicate::OGE, leastSum),
+          {arith::CmpFPredicate::OLE, largestSum}}) {
+      Value holds = arith::CmpFOp::create(builder, loc, predicate, *value,
+                                          bound(limit));
+      good = good ? arith::AndIOp::create(builder, loc, good, holds) : holds;
+    }
+  }
+  auto emitRest = [&]() -> LogicalResult {
+    for (const Sum &sum : later)
+      if (failed(emitSum(sum)))
+        return failure();
+    return emitStores(row, true);
+  };
+  auto branch = scf::IfOp::create(builder, loc, good, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  enterScope();
+  for (auto &[sum, value] : guards) {
+    Value wide =
+        arith::ExtFOp::create(builder, loc, builder.getF64Type(), value);
+    remember(sum.op->getResult(0), sum.place, wide);
+    narrow[wide] = value;
+    guarded.insert(wide);
+    guardedTensors.insert(sum.op.getDpsInputOperand(0)->get());
+  }
+  LogicalResult status = emitRest();
+  leaveScope();
+  narrow.clear();
+  guarded.clear();
+  guardedTensors.clear();
+  if (failed(status))
+    return failure();
+
+  builder.setInsertionPointToStart(branch.elseBlock());
+  enterScope();
+  for (auto &[sum, value] : guards)
+    if (failed(emitSum(sum)))
+      return failure();
+  status = emitRest();
+  leaveScope();
+  return status;
+}
+
+LogicalResult ThreadEmitter::emitStoresAt(Value row, const Place &column) {
+  // All values first: one result may be made from what another overwrites.
+  Values values;
+  for (const KernelResult &result : shape.results) {
+    if (!hasRow(result))
+      continue;
+    FailureOr<Value> value =
+        evaluate(result.value, storePlace(result, row, column));
+    if (failed(value))
+      return failure();
+    values.push_back(*value);
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  if (column.mask) {
+    auto branch = scf::IfOp::create(builder, loc, column.mask);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  size_t next = 0;
+  for (const KernelResult &result : shape.results)
+    if (hasRow(result) &&
+        failed(write(values[next++], result.memory,
+                     storePlace(result, row, column))))
+      return failure();
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitStores(Value row, bool hasSums) {
+  Values none;
+  if (llvm::any_of(shape.results,
+                   [&](const KernelResult &r) { return hasRow(r); }) &&
+      failed(emitWalk(walkOf(shape.columns), none,
+                      [&](const Place &column, Values &) {
+                        return emitStoresAt(row, column);
+                      })))
+    return failure();
+  return emitScalarStores(row);
+}
+
+/// What is one number a row, by the first thread.
+LogicalResult ThreadEmitter::emitScalarStores(Value row) {
+  SmallVector<std::pair<Value, const KernelResult *>> values;
+  for (const KernelResult &result : shape.results) {
+    if (hasRow(result))
+      continue;
+    FailureOr<Value> value =
+        evaluate(result.value, storePlace(result, row, Place()));
+    if (failed(value))
+      return failure();
+    values.push_back({*value, &result});
+  }
+  if (values.empty())
+    return success();
+  Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      member, constant(0));
+  auto branch = scf::IfOp::create(builder, loc, first);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  for (auto &[value, result] : values)
+    if (failed(write(value, result->memory,
+                     storePlace(*result, row, Place()))))
+      return failure();
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitColumns(Value column, Value mask) {
+  Place place;
+  place.index = {column};
+  place.along = 0;
+  place.width = shape.width;
+  place.mask = mask;
+  Values values;
+  for (const KernelResult &result : shape.results) {
+    FailureOr<Value> value = evaluate(result.value, place);
+    if (failed(value))
+      return failure();
+    values.push_back(*value);
+  }
+  // All warps have the sums; the first writes them.
+  Value writes = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       entry.warp, constant(0));
+  if (mask)
+    writes = arith::AndIOp::create(builder, loc, writes, mask);
+  auto branch = scf::IfOp::create(builder, loc, writes);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  for (auto [value, result] : llvm::zip(values, shape.results))
+    if (failed(write(value, result.memory, place)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Grids
+//===----------------------------------------------------------------------===//
+
+/// The rows of a block, a warp a row at a time.
+static LogicalResult emitRows(OpBuilder &builder, KernelEntry &entry,
+                              const KernelShape &shape) {
+  Location loc = shape.func.getLoc();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, value, 64);
+  };
+  int64_t rows = std::max<int64_t>(1, shape.config.getRows());
+  bool wholeBlock = rows == 1 && shape.warps() > 1;
+  int64_t teams = wholeBlock ? 1 : shape.warps();
+  ThreadEmitter emitter(builder, entry, shape, wholeBlock);
+  if (failed(emitter.emitScalars()))
+    return failure();
+  Value first = arith::MulIOp::create(builder, loc, entry.block,
+                                      constant(rows));
+  if (!wholeBlock)
+    first = arith::AddIOp::create(builder, loc, first, entry.warp);
+  OpBuilder::InsertionGuard guard(builder);
+  Value row = first;
+  if (rows > teams) {
+    Value end = arith::MinUIOp::create(
+        builder, loc,
+        arith::AddIOp::create(
+            builder, loc,
+            arith::MulIOp::create(builder, loc, entry.block, constant(rows)),
+            constant(rows)),
+        constant(shape.rows));
+    auto loop =
+        scf::ForOp::create(builder, loc, first, end, constant(teams));
+    builder.setInsertionPointToStart(loop.getBody());
+    row = loop.getInductionVar();
+  } else if (shape.rows % rows != 0 || rows < teams) {
+    Value holds = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, row, constant(shape.rows));
+    auto branch = scf::IfOp::create(builder, loc, holds);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  emitter.enterScope();
+  return emitter.emitRow(row);
+}
+
+static LogicalResult emitColumns(OpBuilder &builder, KernelEntry &entry,
+                                 const KernelShape &shape) {
+  Location loc = shape.func.getLoc();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, value, 64);
+  };
+  ThreadEmitter emitter(builder, entry, shape, /*wholeBlock=*/false);
+  if (failed(emitter.emitScalars()))
+    return failure();
+  int64_t owned = columnsOfBlock(shape.width);
+  Value column = arith::AddIOp::create(
+      builder, loc,
+      arith::MulIOp::create(builder, loc, entry.block, constant(owned)),
+      arith::MulIOp::create(builder, loc, entry.lane, constant(shape.width)));
+  Value mask;
+  if (shape.columns % owned != 0)
+    mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                 column, constant(shape.columns));
+  return emitter.emitColumns(column, mask);
+}
+
+static LogicalResult distribute(const KernelShape &shape) {
+  OpBuilder builder(shape.func.getContext());
+  KernelEntry entry = KernelEntry::create(builder, shape);
+  LogicalResult status = failure();
+  switch (shape.kind) {
+  case KernelKind::Rows:
+    status = emitRows(builder, entry, shape);
+    break;
+  case KernelKind::Columns:
+    status = emitColumns(builder, entry, shape);
+    break;
+  case KernelKind::Single: {
+    ThreadEmitter emitter(builder, entry, shape, /*wholeBlock=*/true);
+    status = emitter.emitScalars();
+    if (succeeded(status))
+      status = emitter.emitRow(Value());
+    break;
+  }
+  case KernelKind::Product:
+    break;
+  }
+  if (failed(status)) {
+    entry.func.erase();
+    return failure();
+  }
+  func::FuncOp kernel = shape.func;
+  kernel.erase();
+  return success();
+}
+
+namespace {
+struct DistributeRowsPass
+    : block::impl::DistributeRowsBase<DistributeRowsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    // Steps call kernels, so they go first.
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (func->hasAttr(BlockDialect::stepAttrName))
+        func.erase();
+    for (auto func :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (!func->hasAttr(BlockDialect::kernelAttrName))
+        continue;
+      FailureOr<KernelShape> shape = KernelShape::read(func);
+      if (failed(shape) || (shape->kind != KernelKind::Product &&
+                            failed(distribute(*shape))))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

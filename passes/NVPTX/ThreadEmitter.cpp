@@ -1,0 +1,647 @@
+//===- ThreadEmitter.cpp - values at one thread's place -------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/NVPTX/ThreadEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::block;
+using bufferization::ToTensorOp;
+
+ThreadEmitter::ThreadEmitter(OpBuilder &builder, KernelEntry &entry,
+                             const KernelShape &shape, bool wholeBlock)
+    : builder(builder), entry(entry), shape(shape), loc(shape.func.getLoc()),
+      wholeBlock(wholeBlock), threads(wholeBlock ? 32 * entry.warps : 32),
+      scopes(1), scalars(entry.arguments) {
+  member = entry.lane;
+  if (wholeBlock && entry.warps > 1)
+    member = arith::AddIOp::create(
+        builder, loc, entry.lane,
+        arith::MulIOp::create(builder, loc, entry.warp, constant(32)));
+  for (int64_t width : {1, 2, 4})
+    firsts[width] =
+        arith::MulIOp::create(builder, loc, member, constant(width));
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// The loops of an op that make its result at `place`; indices of reduction
+/// loops stay null.
+Place ThreadEmitter::loopPlace(linalg::LinalgOp op, AffineMap map,
+                               const Place &place) {
+  Place loops = place;
+  loops.index.assign(op.getNumLoops(), Value());
+  loops.along = -1;
+  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      continue;
+    loops.index[dim.getPosition()] = place.index[position];
+    if (place.along == int(position))
+      loops.along = dim.getPosition();
+  }
+  return loops;
+}
+
+/// Where an operand is read in one iteration.
+FailureOr<Place> ThreadEmitter::operandPlace(AffineMap map,
+                                             const Place &loops) {
+  Place place = loops;
+  place.index.clear();
+  place.along = -1;
+  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      place.index.push_back(loops.index[dim.getPosition()]);
+      if (loops.along == int(dim.getPosition()))
+        place.along = position;
+    } else if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
+      place.index.push_back(constant(number.getValue()));
+    } else {
+      return failure();
+    }
+  }
+  if (place.along < 0)
+    place.shift = place.width = 0;
+  return place;
+}
+
+Value ThreadEmitter::constant(int64_t value) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block &body = entry.func.getBody().front();
+  Place at;
+  at.shift = value;
+  Key id = key(Value(), at);
+  auto known = scopes.front().find(id);
+  if (known != scopes.front().end())
+    return known->second;
+  builder.setInsertionPointToStart(&body);
+  Value made = arith::ConstantIntOp::create(builder, loc, value, 64);
+  return scopes.front()[id] = made;
+}
+
+ThreadEmitter::Key ThreadEmitter::key(Value tensor, const Place &place) {
+  std::vector<void *> index;
+  for (Value value : place.index)
+    index.push_back(value ? value.getAsOpaquePointer() : nullptr);
+  return {tensor.getAsOpaquePointer(), std::move(index), place.along,
+          place.shift, place.width};
+}
+
+Value ThreadEmitter::lookup(Value tensor, const Place &place) {
+  Key id = key(tensor, place);
+  for (Scope &scope : llvm::reverse(scopes)) {
+    auto known = scope.find(id);
+    if (known != scope.end())
+      return known->second;
+  }
+  return nullptr;
+}
+
+void ThreadEmitter::remember(Value tensor, const Place &place, Value value) {
+  scopes.back()[key(tensor, place)] = value;
+}
+
+Value ThreadEmitter::toVector(Value value, int64_t width) {
+  if (isa<VectorType>(value.getType()) || width == 0)
+    return value;
+  return vector::BroadcastOp::create(
+      builder, loc, VectorType::get({width}, value.getType()), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` for what a value at `place` is made from.
+void ThreadEmitter::visitOperands(Value value, const Place &place,
+                                  Visitor visit) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    Place loops = loopPlace(
+        linalgOp, linalgOp.getIndexingMapMatchingResult(cast<OpResult>(value)),
+        place);
+    for (OpOperand &operand : linalgOp->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()) ||
+          linalgOp.getMatchingBlockArgument(&operand).use_empty())
+        continue;
+      FailureOr<Place> at =
+          operandPlace(linalgOp.getMatchingIndexingMap(&operand), loops);
+      if (succeeded(at))
+        visit(operand.get(), *at);
+    }
+    return;
+  }
+  if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+          tensor::CollapseShapeOp>(op))
+    visit(op->getOperand(0), place);
+}
+
+FailureOr<Value> ThreadEmitter::evaluate(Value tensor, const Place &place) {
+  if (Value known = lookup(tensor, place))
+    return known;
+  FailureOr<Value> value = evaluateNew(tensor, place);
+  if (succeeded(value))
+    remember(tensor, place, *value);
+  return value;
+}
+
+FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor, const Place &place) {
+  Operation *op = tensor.getDefiningOp();
+  if (auto toTensor = dyn_cast_or_null<ToTensorOp>(op))
+    return read(toTensor.getBuffer(), place);
+  if (!op)
+    return emitError(loc, "expected tensors to be made in the kernel");
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return evaluateScalar(fill.value());
+  if (auto elements = dyn_cast<tensor::FromElementsOp>(op))
+    if (elements.getElements().size() == 1)
+      return evaluateScalar(elements.getElements()[0]);
+  DenseElementsAttr splat;
+  if (matchPattern(op, m_Constant(&splat)) && splat.isSplat())
+    return arith::ConstantOp::create(
+               builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()))
+        .getResult();
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return evaluateSlice(slice, place);
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp)
+    return op->emitOpError("has no form for one thread of a GPU");
+
+  auto result = cast<OpResult>(tensor);
+  if (linalgOp.getNumReductionLoops() > 0) {
+    if (linalgOp.getNumReductionLoops() > 1)
+      return op->emitOpError("expected one reduction loop in a kernel");
+    if (failed(place.isVector() ? emitColumnSum(linalgOp, place)
+                                : emitSum({linalgOp, place, false})))
+      return failure();
+    return lookup(tensor, place);
+  }
+  Place loops =
+      loopPlace(linalgOp, linalgOp.getIndexingMapMatchingResult(result), place);
+  FailureOr<Values> values = evaluateBody(linalgOp, loops, {});
+  if (failed(values))
+    return failure();
+  for (auto [other, value] : llvm::zip(op->getResults(), *values))
+    if (linalgOp.getIndexingMapMatchingResult(other) ==
+        linalgOp.getIndexingMapMatchingResult(result))
+      remember(other, place, value);
+  return (*values)[result.getResultNumber()];
+}
+
+FailureOr<Value> ThreadEmitter::evaluateSlice(tensor::ExtractSliceOp op,
+                                              const Place &place) {
+  Place source = place;
+  source.index.clear();
+  source.along = -1;
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  unsigned next = 0;
+  for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets())) {
+    std::optional<int64_t> known = getConstantIntValue(offset);
+    if (!known || getConstantIntValue(op.getMixedStrides()[dim]) != 1)
+      return op.emitOpError("expected a static slice without strides");
+    if (dropped.test(dim)) {
+      source.index.push_back(constant(*known));
+      continue;
+    }
+    Value index = place.index[next];
+    if (place.along == int(next))
+      source.along = dim;
+    ++next;
+    if (*known != 0)
+      index = arith::AddIOp::create(builder, loc, index, constant(*known));
+    source.index.push_back(index);
+  }
+  return evaluate(op.getSource(), source);
+}
+
+/// One iteration of an op's body. With `accumulators`, they stand for what the
+/// op's results hold so far.
+FailureOr<ThreadEmitter::Values>
+ThreadEmitter::evaluateBody(linalg::LinalgOp op, const Place &loops,
+                            ValueRange accumulators) {
+  Block &body = op->getRegion(0).front();
+  IRMapping mapping;
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument arg = op.getMatchingBlockArgument(&operand);
+    if (arg.use_empty())
+      continue;
+    if (!accumulators.empty() && op.isDpsInit(&operand)) {
+      mapping.map(
+          arg, accumulators[operand.getOperandNumber() - op.getNumDpsInputs()]);
+      continue;
+    }
+    FailureOr<Value> value = failure();
+    if (isa<RankedTensorType>(operand.get().getType())) {
+      FailureOr<Place> at =
+          operandPlace(op.getMatchingIndexingMap(&operand), loops);
+      if (failed(at))
+        return op->emitOpError("expected indexing maps of dimensions alone");
+      value = evaluate(operand.get(), *at);
+    } else {
+      value = evaluateScalar(operand.get());
+    }
+    if (failed(value))
+      return failure();
+    mapping.map(arg, *value);
+  }
+  for (Operation &inner : body.without_terminator())
+    if (failed(evaluateInner(op, inner, mapping, loops)))
+      return failure();
+  Values results;
+  for (Value value : body.getTerminator()->getOperands()) {
+    FailureOr<Value> result = mapping.contains(value)
+                                  ? FailureOr<Value>(mapping.lookup(value))
+                                  : evaluateScalar(value);
+    if (failed(result))
+      return failure();
+    results.push_back(*result);
+  }
+  return results;
+}
+
+LogicalResult ThreadEmitter::checkInner(Operation &inner) {
+  if (inner.getNumRegions() > 0 || !isMemoryEffectFree(&inner) ||
+      inner.getNumResults() != 1)
+    return inner.emitOpError("is not supported in the body of a kernel's op");
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(inner);
+  if (fast && fast.getFastMathFlagsAttr() &&
+      fast.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
+    return inner.emitOpError("carries fast-math flags: multiply-adds and "
+                             "orders of sums are explicit in a kernel");
+  // Anything else of `math` would be a call of libdevice, which approximates.
+  if (isa<math::MathDialect>(inner.getDialect()) &&
+      !isa<math::FmaOp, math::SqrtOp, math::AbsFOp, math::AbsIOp,
+           math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
+           math::TruncOp>(inner))
+    return inner.emitOpError("has no correctly rounded form on a GPU");
+  return success();
+}
+
+/// An op of a body, on vectors if one of its operands is one.
+LogicalResult ThreadEmitter::evaluateInner(linalg::LinalgOp op,
+                                           Operation &inner,
+                                           IRMapping &mapping,
+                                           const Place &loops) {
+  if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+    FailureOr<Value> value = evaluateIndex(index, loops);
+    if (failed(value))
+      return failure();
+    mapping.map(index.getResult(), *value);
+    return success();
+  }
+  if (failed(checkInner(inner)))
+    return failure();
+  int64_t width = loops.isVector() ? loops.width : 0;
+  bool isVector = false, isGuarded = false;
+  for (Value operand : inner.getOperands()) {
+    if (!mapping.contains(operand)) {
+      FailureOr<Value> scalar = evaluateScalar(operand);
+      if (failed(scalar))
+        return failure();
+      mapping.map(operand, *scalar);
+    }
+    isVector |= isa<VectorType>(mapping.lookup(operand).getType());
+    isGuarded |= guarded.contains(mapping.lookup(operand));
+  }
+  if (evaluateNarrow(inner, mapping) ||
+      evaluateQuotient(op, inner, mapping, width))
+    return success();
+  if (!isVector) {
+    builder.clone(inner, mapping);
+    if (isGuarded)
+      guarded.insert(mapping.lookup(inner.getResult(0)));
+    return success();
+  }
+  if (!OpTrait::hasElementwiseMappableTraits(&inner))
+    return inner.emitOpError("has no vector form");
+  IRMapping vectors;
+  for (auto [index, operand] : llvm::enumerate(inner.getOperands())) {
+    Value value = mapping.lookup(operand);
+    // A condition that holds for all lanes chooses between whole vectors.
+    bool condition = isa<arith::SelectOp>(inner) && index == 0;
+    vectors.map(operand, condition ? value : toVector(value, width));
+  }
+  Operation *copy = builder.clone(inner, vectors);
+  copy->getResult(0).setType(
+      VectorType::get({width}, inner.getResult(0).getType()));
+  mapping.map(inner.getResult(0), copy->getResult(0));
+  return success();
+}
+
+/// Binary64 numbers that were binary32 a moment ago need no binary64 root, and
+/// rounding gives the binary32 number back. Only within a guard: see
+/// RATIONALE.md.
+bool ThreadEmitter::evaluateNarrow(Operation &inner, IRMapping &mapping) {
+  if (inner.getNumOperands() != 1)
+    return false;
+  auto known = narrow.find(mapping.lookup(inner.getOperand(0)));
+  if (known == narrow.end())
+    return false;
+  if (isa<arith::TruncFOp>(inner)) {
+    mapping.map(inner.getResult(0), known->second);
+    guarded.insert(known->second);
+    return true;
+  }
+  if (!isa<math::SqrtOp>(inner))
+    return false;
+  Value root = math::SqrtOp::create(builder, loc, known->second);
+  Value wide =
+      arith::ExtFOp::create(builder, loc, inner.getResult(0).getType(), root);
+  narrow[wide] = root;
+  mapping.map(inner.getResult(0), wide);
+  return true;
+}
+
+/// Elements divided by what their own norm made, within a guard: by its
+/// reciprocal, which neither overflows nor is subnormal there.
+bool ThreadEmitter::evaluateQuotient(linalg::LinalgOp op, Operation &inner,
+                                     IRMapping &mapping, int64_t width) {
+  auto quotient = dyn_cast<arith::DivFOp>(inner);
+  if (!quotient || width == 0)
+    return false;
+  Value divisor = mapping.lookup(quotient.getRhs());
+  auto element = dyn_cast<BlockArgument>(quotient.getLhs());
+  if (!guarded.contains(divisor) || !element ||
+      element.getOwner() != &op->getRegion(0).front() ||
+      !guardedTensors.contains(op.getMatchingOpOperand(element)->get()))
+    return false;
+  Value reciprocal = lookup(divisor, Place());
+  if (!reciprocal) {
+    Value one = arith::ConstantOp::create(
+        builder, loc, builder.getFloatAttr(divisor.getType(), 1.0));
+    reciprocal = arith::DivFOp::create(builder, loc, one, divisor);
+    remember(divisor, Place(), reciprocal);
+  }
+  mapping.map(inner.getResult(0),
+              arith::MulFOp::create(builder, loc,
+                                    toVector(mapping.lookup(element), width),
+                                    toVector(reciprocal, width)));
+  return true;
+}
+
+FailureOr<Value> ThreadEmitter::evaluateIndex(linalg::IndexOp op,
+                                              const Place &loops) {
+  int64_t dim = op.getDim();
+  Value index = loops.index[dim];
+  Type type = builder.getIndexType();
+  if (loops.along == dim) {
+    SmallVector<int64_t> steps;
+    for (int64_t lane = 0; lane < loops.width; ++lane)
+      steps.push_back(loops.shift + lane);
+    auto vectorType = VectorType::get({loops.width}, builder.getI64Type());
+    Value offsets = arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(vectorType, ArrayRef(steps)));
+    index = arith::AddIOp::create(builder, loc, toVector(index, loops.width),
+                                  offsets);
+    type = VectorType::get({loops.width}, type);
+  }
+  return arith::IndexCastOp::create(builder, loc, type, index).getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+LogicalResult ThreadEmitter::emitScalars() {
+  for (Operation &op : shape.func.getBody().front().without_terminator()) {
+    if (op.getNumRegions() > 0 || op.getNumResults() != 1 ||
+        isa<ShapedType>(op.getResult(0).getType()))
+      continue;
+    // What reads a tensor waits for the tensor.
+    bool known = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return scalars.contains(operand);
+    });
+    if (known && failed(evaluateScalar(op.getResult(0))))
+      return failure();
+  }
+  return success();
+}
+
+/// A scalar of the kernel; what it takes from a tensor is evaluated.
+FailureOr<Value> ThreadEmitter::evaluateScalar(Value scalar) {
+  if (Value known = scalars.lookupOrNull(scalar))
+    return known;
+  if (Value known = lookup(scalar, Place()))
+    return known;
+  Operation *op = scalar.getDefiningOp();
+  if (!op)
+    return emitError(loc, "expected a scalar of the kernel");
+  FailureOr<Value> result = failure();
+  bool local = false;
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Place place;
+    for (Value index : extract.getIndices()) {
+      FailureOr<Value> value = evaluateScalar(index);
+      if (failed(value))
+        return failure();
+      place.index.push_back(arith::IndexCastOp::create(
+          builder, loc, builder.getI64Type(), *value));
+    }
+    result = evaluate(extract.getTensor(), place);
+    local = true;
+  } else if (isa<math::PowFOp>(op)) {
+    result = emitPower(op);
+  } else {
+    if (failed(checkInner(*op)))
+      return failure();
+    IRMapping mapping;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> value = evaluateScalar(operand);
+      if (failed(value))
+        return failure();
+      mapping.map(operand, *value);
+      local |= !scalars.contains(operand);
+    }
+    result = builder.clone(*op, mapping)
+                 ->getResult(cast<OpResult>(scalar).getResultNumber());
+  }
+  if (failed(result))
+    return failure();
+  if (local || scopes.size() > 1)
+    remember(scalar, Place(), *result);
+  else
+    scalars.map(scalar, *result);
+  return result;
+}
+
+/// x to an integer power, by squaring. No function of libdevice: the error of
+/// n squarings is 2^-53 a factor, and 1 - x^n is used where n (1 - x) is of
+/// order 1 at least.
+FailureOr<Value> ThreadEmitter::emitPower(Operation *op) {
+  auto exponent = op->getOperand(1).getDefiningOp<arith::SIToFPOp>();
+  if (!exponent || !exponent.getIn().getType().isInteger(64))
+    return op->emitOpError("expected the power of a converted i64: other "
+                           "powers have no correctly rounded form on a GPU");
+  FailureOr<Value> base = evaluateScalar(op->getOperand(0));
+  FailureOr<Value> count = evaluateScalar(exponent.getIn());
+  if (failed(base) || failed(count))
+    return failure();
+  Type type = base->getType();
+  Value one = arith::ConstantOp::create(builder, loc,
+                                        builder.getFloatAttr(type, 1.0));
+  Value unit = constant(1), zero = constant(0);
+  auto loop = scf::WhileOp::create(
+      builder, loc, TypeRange{type, type, builder.getI64Type()},
+      ValueRange{one, *base, *count},
+      [&](OpBuilder &b, Location loc, ValueRange args) {
+        Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                           args[2], zero);
+        scf::ConditionOp::create(b, loc, more, args);
+      },
+      [&](OpBuilder &b, Location loc, ValueRange args) {
+        Value low = arith::AndIOp::create(b, loc, args[2], unit);
+        Value odd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, low,
+                                          zero);
+        Value product = arith::MulFOp::create(b, loc, args[0], args[1]);
+        Value power = arith::SelectOp::create(b, loc, odd, product, args[0]);
+        Value square = arith::MulFOp::create(b, loc, args[1], args[1]);
+        Value left = arith::ShRUIOp::create(b, loc, args[2], unit);
+        scf::YieldOp::create(b, loc, ValueRange{power, square, left});
+      });
+  return loop.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The argument that a memref is a view of.
+static Value getViewed(Value memory) {
+  while (Operation *view = memory.getDefiningOp())
+    memory = view->getOperand(0);
+  return memory;
+}
+
+/// The address of element `lane` of a place, and what it is known to be aligned
+/// to, in bytes.
+Value ThreadEmitter::address(Value memory, const Place &place, int64_t lane,
+                             int64_t &alignment) {
+  auto type = cast<MemRefType>(memory.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  Value base = entry.arguments.lookup(getViewed(memory));
+  int64_t fixed = offset;
+  Value sum;
+  for (auto [dim, stride] : llvm::enumerate(strides)) {
+    if (int(dim) == place.along)
+      fixed += (place.shift + lane) * stride;
+    APInt known;
+    if (matchPattern(place.index[dim], m_ConstantInt(&known))) {
+      fixed += known.getSExtValue() * stride;
+      continue;
+    }
+    Value term = place.index[dim];
+    if (stride != 1)
+      term = arith::MulIOp::create(builder, loc, term, constant(stride));
+    sum = sum ? arith::AddIOp::create(builder, loc, sum, term) : term;
+  }
+  Type element = type.getElementType();
+  auto pointer =
+      LLVM::LLVMPointerType::get(builder.getContext(), globalSpace);
+  auto move = [&](Value to, ArrayRef<LLVM::GEPArg> by) -> Value {
+    return LLVM::GEPOp::create(builder, loc, pointer, element, to, by,
+                               LLVM::GEPNoWrapFlags::inbounds);
+  };
+  if (sum)
+    base = move(base, {sum});
+  if (fixed != 0)
+    base = move(base, llvm::isInt<31>(fixed) ? LLVM::GEPArg(int32_t(fixed))
+                                             : LLVM::GEPArg(constant(fixed)));
+  alignment = type.getElementTypeBitWidth() / 8;
+  return base;
+}
+
+/// What `make` makes where the mask holds, zeros elsewhere.
+Value ThreadEmitter::underMask(Value mask, Type type,
+                               llvm::function_ref<Value()> make) {
+  if (!mask)
+    return make();
+  auto branch = scf::IfOp::create(builder, loc, type, mask, true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, make());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  scf::YieldOp::create(builder, loc, zero);
+  return branch.getResult(0);
+}
+
+/// Whether a vector at `place` starts at a multiple of its width.
+static bool isVectorAccess(MemRefType type, const Place &place) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (strides[place.along] != 1 || offset % place.width != 0 ||
+      place.shift % place.width != 0)
+    return false;
+  for (auto [dim, stride] : llvm::enumerate(strides))
+    if (int(dim) != place.along && stride % place.width != 0)
+      return false;
+  return true;
+}
+
+FailureOr<Value> ThreadEmitter::read(Value memory, const Place &place) {
+  auto type = cast<MemRefType>(memory.getType());
+  Type element = type.getElementType();
+  bool invariant = llvm::none_of(shape.results, [&](const KernelResult &r) {
+    return getViewed(r.memory) == getViewed(memory);
+  });
+  auto load = [&](Type loaded, int64_t lane, int64_t width) -> Value {
+    int64_t alignment;
+    Value from = address(memory, place, lane, alignment);
+    return LLVM::LoadOp::create(builder, loc, loaded, from, alignment * width,
+                                false, false, invariant);
+  };
+  if (!place.isVector())
+    return load(element, 0, 1);
+  auto vectorType = VectorType::get({place.width}, element);
+  return underMask(place.mask, vectorType, [&]() -> Value {
+    if (isVectorAccess(type, place))
+      return load(vectorType, 0,
+                  std::min<int64_t>(place.width,
+                                    128 / element.getIntOrFloatBitWidth()));
+    Values elements;
+    for (int64_t lane = 0; lane < place.width; ++lane)
+      elements.push_back(load(element, lane, 1));
+    return vector::FromElementsOp::create(builder, loc, vectorType, elements);
+  });
+}
+
+/// The mask is the caller's affair.
+LogicalResult ThreadEmitter::write(Value value, Value memory,
+                                   const Place &place) {
+  auto type = cast<MemRefType>(memory.getType());
+  Type element = type.getElementType();
+  auto store = [&](Value what, int64_t lane, int64_t width) {
+    int64_t alignment;
+    Value to = address(memory, place, lane, alignment);
+    LLVM::StoreOp::create(builder, loc, what, to, alignment * width);
+  };
+  if (!place.isVector()) {
+    store(value, 0, 1);
+    return success();
+  }
+  value = toVector(value, place.width);
+  if (isVectorAccess(type, place)) {
+    store(value, 0,
+          std::min<int64_t>(place.width,
+                            128 / element.getIntOrFloatBitWidth()));
+    return success();
+  }
+  for (int64_t lane = 0; lane < place.width; ++lane)
+    store(vector::ExtractOp::create(builder, loc, value,
+                                    ArrayRef<int64_t>{lane}),
+          lane, 1);
+  return success();
+}

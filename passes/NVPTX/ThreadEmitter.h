@@ -1,0 +1,171 @@
+//===- ThreadEmitter.h - the program of one thread --------------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_PASSES_NVPTX_THREADEMITTER_H
+#define STEEP_PASSES_NVPTX_THREADEMITTER_H
+
+#include "passes/NVPTX/KernelEntry.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <map>
+#include <vector>
+
+namespace mlir::block {
+
+/// Where a tensor is asked for its value by one thread: one element, or `width`
+/// consecutive ones along the dimension `along`, the first of which has the
+/// index `index[along] + shift`. Indices are i64.
+struct Place {
+  SmallVector<Value> index;
+  int along = -1;
+  int64_t shift = 0, width = 0;
+  /// Whether this thread has such elements at all (i1); null: it has.
+  Value mask;
+
+  bool isVector() const { return along >= 0; }
+};
+
+/// How a team of threads walks over a row: a chunk is `width` elements a
+/// thread, and the threads' elements follow one another.
+struct Walk {
+  int64_t extent, width, threads;
+
+  int64_t chunk() const { return width * threads; }
+  int64_t whole() const { return extent / chunk(); }
+  bool hasTail() const { return extent % chunk() != 0; }
+  int64_t chunks() const { return whole() + hasTail(); }
+  /// Whether a thread's share of the row stays in registers.
+  bool isShort() const { return chunks() * width <= longestShare; }
+
+  static constexpr int64_t longestShare = 128;
+};
+
+/// Emits what one thread does to compute parts of the values of a formed
+/// kernel, on demand: a value is computed where a store, or a sum along the
+/// row, needs it, straight from the tensors' definitions, which are never
+/// tiled. What was computed is remembered, so a short row is read once and
+/// stays in registers.
+class ThreadEmitter {
+public:
+  /// A team is all threads that share a row: a warp, or all warps of a block.
+  ThreadEmitter(OpBuilder &builder, KernelEntry &entry,
+                const KernelShape &shape, bool wholeBlock);
+
+  /// Computes what depends on no tensor, once.
+  LogicalResult emitScalars();
+  /// All results at one row (Rows), or all results of rank 0 (Single, `row`
+  /// null).
+  LogicalResult emitRow(Value row);
+  /// All results at `width` columns from `column` on (Columns).
+  LogicalResult emitColumns(Value column, Value mask);
+
+  /// A scalar if the value is the same along the vector, else a vector.
+  FailureOr<Value> evaluate(Value tensor, const Place &place);
+  LogicalResult write(Value value, Value memory, const Place &place);
+  /// Says what `tensor` is at `place`, from here on.
+  void remember(Value tensor, const Place &place, Value value);
+  void enterScope() { scopes.emplace_back(); }
+  void leaveScope() { scopes.pop_back(); }
+
+private:
+  using Values = SmallVector<Value>;
+  using Key = std::tuple<void *, std::vector<void *>, int, int64_t, int64_t>;
+  using Scope = std::map<Key, Value>;
+  using Visitor = llvm::function_ref<void(Value, const Place &)>;
+  /// A sum along a row, and where its result is wanted.
+  struct Sum {
+    linalg::LinalgOp op;
+    Place place;
+    bool dependsOnSums; ///< its terms need other sums
+  };
+
+  // Rows (DistributeRows.cpp uses emitRow).
+  LogicalResult emitGuarded(ArrayRef<Sum> sums, Value row);
+  LogicalResult emitStores(Value row, bool hasSums);
+  LogicalResult emitStoresAt(Value row, const Place &column);
+  LogicalResult emitScalarStores(Value row);
+  Place storePlace(const KernelResult &result, Value row, const Place &column);
+  LogicalResult preload(Value row);
+  bool hasRow(const KernelResult &result) const;
+
+  // Walks and sums (ThreadSums.cpp).
+  Walk walkOf(int64_t extent) const;
+  Value tailMask(const Walk &walk);
+  LogicalResult emitWalk(const Walk &walk, Values &carried,
+                         llvm::function_ref<LogicalResult(const Place &,
+                                                          Values &)>
+                             body);
+  void collectSums(Value value, const Place &place, SmallVectorImpl<Sum> &sums);
+  LogicalResult emitSum(const Sum &sum);
+  FailureOr<Value> emitNarrowSum(const Sum &sum);
+  FailureOr<Value> reduceTeam(Value vector, Operation *combine);
+  Value reduceVector(Value vector, Operation *combine);
+  Value reduceWarps(Value value, Operation *combine);
+  Value shuffle(Value value, int64_t mask);
+  Value reduceRowsOfWarps(Value vector, Operation *combine);
+  LogicalResult emitColumnSum(linalg::LinalgOp op, const Place &place);
+  Value identity(Operation *combine, Type type);
+  Value combineTwo(Operation *combine, Value lhs, Value rhs);
+  LogicalResult findCombine(linalg::LinalgOp op,
+                            SmallVectorImpl<Operation *> &combine);
+  Place sumLoops(linalg::LinalgOp op, const Place &place, const Place &column);
+  static bool isSumOfSquares(linalg::LinalgOp op);
+
+  // Values.
+  FailureOr<Value> evaluateNew(Value tensor, const Place &place);
+  FailureOr<Value> evaluateSlice(tensor::ExtractSliceOp op, const Place &place);
+  FailureOr<Values> evaluateBody(linalg::LinalgOp op, const Place &loops,
+                                 ValueRange accumulators);
+  LogicalResult evaluateInner(linalg::LinalgOp op, Operation &inner,
+                              IRMapping &mapping, const Place &loops);
+  LogicalResult checkInner(Operation &inner);
+  bool evaluateNarrow(Operation &inner, IRMapping &mapping);
+  bool evaluateQuotient(linalg::LinalgOp op, Operation &inner,
+                        IRMapping &mapping, int64_t width);
+  FailureOr<Value> evaluateScalar(Value scalar);
+  FailureOr<Value> emitPower(Operation *op);
+  FailureOr<Value> evaluateIndex(linalg::IndexOp op, const Place &loops);
+  void visitOperands(Value value, const Place &place, Visitor visit);
+
+  // Memory.
+  FailureOr<Value> read(Value memory, const Place &place);
+  Value address(Value memory, const Place &place, int64_t lane,
+                int64_t &alignment);
+  Value underMask(Value mask, Type type, llvm::function_ref<Value()> make);
+
+  // Places.
+  Place loopPlace(linalg::LinalgOp op, AffineMap map, const Place &place);
+  FailureOr<Place> operandPlace(AffineMap map, const Place &loops);
+  Value constant(int64_t value);
+  Value toVector(Value value, int64_t width);
+  Value lookup(Value tensor, const Place &place);
+  static Key key(Value tensor, const Place &place);
+
+  OpBuilder &builder;
+  KernelEntry &entry;
+  const KernelShape &shape;
+  Location loc;
+  bool wholeBlock;
+  int64_t threads; ///< of a team
+  Value member;    ///< which of them this is
+  std::vector<Scope> scopes;
+  IRMapping scalars;
+  unsigned sharedBuffers = 0;
+  /// Where in a chunk this thread's vector starts, by its width; which threads
+  /// have elements in the last, partial chunk, by extent and width.
+  std::map<int64_t, Value> firsts;
+  std::map<std::pair<int64_t, int64_t>, Value> tailMasks;
+
+  /// While sums of squares are known to be right in binary32: the tensors whose
+  /// squares they are, scalars made from them, and the binary32 values that
+  /// binary64 ones were extended from.
+  llvm::DenseSet<Value> guardedTensors, guarded;
+  llvm::DenseMap<Value, Value> narrow;
+};
+
+} // namespace mlir::block
+
+#endif // STEEP_PASSES_NVPTX_THREADEMITTER_H
