@@ -230,12 +230,14 @@ ConfigAttr SelectConfigPass::selectForWarps(func::FuncOp func) {
 ConfigAttr SelectConfigPass::selectForWarpProduct(Operation *product) {
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(product->getResult(0).getType()).getShape();
-  // A thread holds 8x8 results. Blocks of 128x128 reuse operands most; where
-  // they would leave processors idle, 64x64.
+  // Blocks of 128x128 reuse operands most; where they would leave processors
+  // idle, 64x64. A thread holds 8x8 results, on tensor cores 32x32 of a warp or
+  // 64x32. Two buffers of a step's operands fit into 48 KiB.
+  Dot dot = getDot(product);
   int64_t side = shape[0] * shape[1] >= 2048 * 2048 ? 128 : 64;
-  SmallVector<int64_t> tile = {side, side, 16};
+  int64_t warps = dot == Dot::ieee ? side * side / 64 / 32 : side / 16;
+  SmallVector<int64_t> tile = {side, side, dot == Dot::bf16 ? 32 : 16};
   return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile,
-                         /*micro=*/{}, /*lanes=*/0,
-                         /*warps=*/side * side / 64 / 32, /*stages=*/2,
-                         /*maxnreg=*/0, getDot(product));
+                         /*micro=*/{}, /*lanes=*/0, warps, /*stages=*/2,
+                         /*maxnreg=*/0, dot);
 }

@@ -350,8 +350,7 @@ static LogicalResult distribute(const KernelShape &shape) {
     entry.func.erase();
     return failure();
   }
-  func::FuncOp kernel = shape.func;
-  kernel.erase();
+  shape.func.erase();
   return success();
 }
 

@@ -47,6 +47,13 @@ static bool isAligned(MemRefType type, int64_t width) {
   return !strides.empty() && strides.back() == 1;
 }
 
+int64_t mlir::block::alignedWidth(MemRefType type) {
+  for (int64_t width : {4, 2})
+    if (type.getShape().back() % width == 0 && isAligned(type, width))
+      return width;
+  return 1;
+}
+
 static int64_t chooseWidth(const KernelShape &shape) {
   for (int64_t width : {4, 2}) {
     bool fits = shape.columns % width == 0;
@@ -75,6 +82,20 @@ static LogicalResult readResults(KernelShape &shape) {
   if (shape.results.empty())
     return shape.func.emitOpError("kernel has no result");
   return success();
+}
+
+/// X^T X or X X^T: one operand, read alike.
+static bool isGram(linalg::LinalgOp product) {
+  OpOperand *left = product.getDpsInputOperand(0),
+            *right = product.getDpsInputOperand(1);
+  AffineMap x = product.getMatchingIndexingMap(left),
+            y = product.getMatchingIndexingMap(right);
+  if (left->get() != right->get() || x.getNumResults() != 2 ||
+      y.getNumResults() != 2)
+    return false;
+  AffineExpr k = getAffineDimExpr(2, product.getContext());
+  return (x.getResult(0) == k && y.getResult(0) == k) ||
+         (x.getResult(1) == k && y.getResult(1) == k);
 }
 
 FailureOr<KernelShape> KernelShape::read(func::FuncOp func) {
@@ -126,6 +147,13 @@ FailureOr<KernelShape> KernelShape::read(func::FuncOp func) {
           type.getRank() == 2 && type.getDimSize(0) == shape.rows)
         columns = std::max(columns.value_or(1), type.getDimSize(1));
   shape.columns = columns.value_or(1);
+  if (shape.product) {
+    ArrayRef<int64_t> tile = shape.config.getTile();
+    if (tile.size() != 3)
+      return func.emitOpError("expected tile = [m, n, k] in the config of a "
+                              "matrix product");
+    shape.symmetric = tile[0] == tile[1] && isGram(shape.product);
+  }
   shape.width = chooseWidth(shape);
   return shape;
 }
@@ -139,6 +167,10 @@ int64_t KernelShape::grid() const {
   case KernelKind::Single:
     return 1;
   case KernelKind::Product:
+    if (symmetric) {
+      int64_t side = llvm::divideCeil(rows, config.getTile()[0]);
+      return side * (side + 1) / 2;
+    }
     return llvm::divideCeil(rows, config.getTile()[0]) *
            llvm::divideCeil(columns, config.getTile()[1]);
   }

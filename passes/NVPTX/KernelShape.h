@@ -49,6 +49,9 @@ struct KernelShape {
   mutable linalg::LinalgOp product; ///< null if there is none
   /// Rows and columns of the results; columns is 1 where all are sums of rows.
   int64_t rows = 1, columns = 1;
+  /// The product is X^T X or X X^T and square tiles make it: blocks of the lower
+  /// half make both.
+  bool symmetric = false;
   /// Floats of the largest vector that all rows of memory are aligned to.
   int64_t width = 1;
 
@@ -59,6 +62,10 @@ struct KernelShape {
   /// Reports why a kernel is none that a GPU's passes know.
   static FailureOr<KernelShape> read(func::FuncOp func);
 };
+
+/// The floats of the largest vector, at most 4, that all rows of memory start
+/// at multiples of and consist of.
+int64_t alignedWidth(MemRefType type);
 
 /// The columns that a block of a kernel of the kind `Columns` owns.
 constexpr int64_t columnsOfBlock(int64_t width) { return 32 * width; }

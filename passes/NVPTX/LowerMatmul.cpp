@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/NVPTX/Passes.h"
-#include "passes/NVPTX/ThreadEmitter.h"
+#include "passes/NVPTX/ProductEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -21,15 +21,39 @@ namespace mlir::block {
 using namespace mlir;
 using namespace mlir::block;
 
+static LogicalResult lower(const KernelShape &shape) {
+  OpBuilder builder(shape.func.getContext());
+  KernelEntry entry = KernelEntry::create(builder, shape);
+  ThreadEmitter values(builder, entry, shape, /*wholeBlock=*/true);
+  std::unique_ptr<ProductEmitter> product =
+      shape.config.getDot() == Dot::ieee
+          ? createFMAProduct(builder, entry, shape, values)
+          : createMMAProduct(builder, entry, shape, values);
+  if (!product || failed(values.emitScalars()) || failed(product->emit())) {
+    entry.func.erase();
+    return failure();
+  }
+  shape.func.erase();
+  return success();
+}
+
 namespace {
 struct LowerMatmulPass : block::impl::LowerMatmulBase<LowerMatmulPass> {
   using Base::Base;
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func->hasAttr(BlockDialect::kernelAttrName)) {
-        func.emitOpError("products are not lowered yet");
+    ModuleOp module = getOperation();
+    for (auto func :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (!func->hasAttr(BlockDialect::kernelAttrName))
+        continue;
+      FailureOr<KernelShape> shape = KernelShape::read(func);
+      if (failed(shape))
         return signalPassFailure();
-      }
+      if (shape->kind != KernelKind::Product)
+        continue;
+      if (failed(lower(*shape)))
+        return signalPassFailure();
+    }
   }
 };
 } // namespace

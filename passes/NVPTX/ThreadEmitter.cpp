@@ -123,6 +123,13 @@ Value ThreadEmitter::toVector(Value value, int64_t width) {
 // Values
 //===----------------------------------------------------------------------===//
 
+FailureOr<Place> ThreadEmitter::viewedPlace(Operation *view,
+                                            const Place &place) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(view))
+    return slicedPlace(slice, place);
+  return expandedPlace(cast<tensor::ExpandShapeOp>(view), place);
+}
+
 /// Calls `visit` for what a value at `place` is made from.
 void ThreadEmitter::visitOperands(Value value, const Place &place,
                                   Visitor visit) {
@@ -144,9 +151,11 @@ void ThreadEmitter::visitOperands(Value value, const Place &place,
     }
     return;
   }
-  if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-          tensor::CollapseShapeOp>(op))
-    visit(op->getOperand(0), place);
+  if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp>(op)) {
+    FailureOr<Place> source = viewedPlace(op, place);
+    if (succeeded(source))
+      visit(op->getOperand(0), *source);
+  }
 }
 
 FailureOr<Value> ThreadEmitter::evaluate(Value tensor, const Place &place) {
@@ -174,8 +183,12 @@ FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor, const Place &place) {
     return arith::ConstantOp::create(
                builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()))
         .getResult();
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    return evaluateSlice(slice, place);
+  if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp>(op)) {
+    FailureOr<Place> source = viewedPlace(op, place);
+    if (failed(source))
+      return failure();
+    return evaluate(op->getOperand(0), *source);
+  }
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp)
     return op->emitOpError("has no form for one thread of a GPU");
@@ -201,8 +214,27 @@ FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor, const Place &place) {
   return (*values)[result.getResultNumber()];
 }
 
-FailureOr<Value> ThreadEmitter::evaluateSlice(tensor::ExtractSliceOp op,
-                                              const Place &place) {
+/// base * factor + step. Equal sums are one value, since values are remembered
+/// by the indices of their place.
+Value ThreadEmitter::combineIndex(Value base, int64_t factor, Value step) {
+  if (!base || !step)
+    return Value();
+  Place at;
+  at.index = {step};
+  at.shift = factor;
+  if (Value known = lookup(base, at))
+    return known;
+  Value scaled = base;
+  if (factor != 1)
+    scaled = arith::MulIOp::create(builder, loc, base, constant(factor));
+  Value sum = arith::AddIOp::create(builder, loc, scaled, step);
+  remember(base, at, sum);
+  return sum;
+}
+
+/// Where the source of a slice is read.
+FailureOr<Place> ThreadEmitter::slicedPlace(tensor::ExtractSliceOp op,
+                                            const Place &place) {
   Place source = place;
   source.index.clear();
   source.along = -1;
@@ -221,10 +253,33 @@ FailureOr<Value> ThreadEmitter::evaluateSlice(tensor::ExtractSliceOp op,
       source.along = dim;
     ++next;
     if (*known != 0)
-      index = arith::AddIOp::create(builder, loc, index, constant(*known));
+      index = combineIndex(index, 1, constant(*known));
     source.index.push_back(index);
   }
-  return evaluate(op.getSource(), source);
+  return source;
+}
+
+/// Where the source of [g, r, n] = [g r, n] is read.
+FailureOr<Place> ThreadEmitter::expandedPlace(tensor::ExpandShapeOp op,
+                                              const Place &place) {
+  Place source = place;
+  source.index.clear();
+  source.along = -1;
+  ArrayRef<int64_t> sizes = op.getResultType().getShape();
+  for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+    Value index;
+    for (auto [number, part] : llvm::enumerate(group)) {
+      if (place.along == part) {
+        if (part != group.back())
+          return op.emitOpError("expected vectors along contiguous elements");
+        source.along = dim;
+      }
+      index = number == 0 ? place.index[part]
+                          : combineIndex(index, sizes[part], place.index[part]);
+    }
+    source.index.push_back(index);
+  }
+  return source;
 }
 
 /// One iteration of an op's body. With `accumulators`, they stand for what the

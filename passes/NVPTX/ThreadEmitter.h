@@ -116,7 +116,6 @@ private:
 
   // Values.
   FailureOr<Value> evaluateNew(Value tensor, const Place &place);
-  FailureOr<Value> evaluateSlice(tensor::ExtractSliceOp op, const Place &place);
   FailureOr<Values> evaluateBody(linalg::LinalgOp op, const Place &loops,
                                  ValueRange accumulators);
   LogicalResult evaluateInner(linalg::LinalgOp op, Operation &inner,
@@ -139,6 +138,10 @@ private:
   // Places.
   Place loopPlace(linalg::LinalgOp op, AffineMap map, const Place &place);
   FailureOr<Place> operandPlace(AffineMap map, const Place &loops);
+  FailureOr<Place> viewedPlace(Operation *view, const Place &place);
+  FailureOr<Place> slicedPlace(tensor::ExtractSliceOp op, const Place &place);
+  FailureOr<Place> expandedPlace(tensor::ExpandShapeOp op, const Place &place);
+  Value combineIndex(Value base, int64_t factor, Value step);
   Value constant(int64_t value);
   Value toVector(Value value, int64_t width);
   Value lookup(Value tensor, const Place &place);

@@ -319,7 +319,8 @@ Value ThreadEmitter::reduceWarps(Value value, Operation *combine) {
       builder, "sums" + std::to_string(sharedBuffers++), type, entry.warps);
   auto at = [&](LLVM::GEPArg index) -> Value {
     return LLVM::GEPOp::create(builder, loc, buffer.getType(), type, buffer,
-                               {index}, LLVM::GEPNoWrapFlags::inbounds);
+                               ArrayRef<LLVM::GEPArg>{index},
+                               LLVM::GEPNoWrapFlags::inbounds);
   };
   Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                       entry.lane, constant(0));
@@ -434,7 +435,7 @@ Value ThreadEmitter::reduceRowsOfWarps(Value vector, Operation *combine) {
         builder, loc,
         arith::MulIOp::create(builder, loc, warp, constant(32)), entry.lane);
     return LLVM::GEPOp::create(builder, loc, buffer.getType(), type, buffer,
-                               {index}, LLVM::GEPNoWrapFlags::inbounds);
+                               index, LLVM::GEPNoWrapFlags::inbounds);
   };
   LLVM::StoreOp::create(builder, loc, vector, at(entry.warp));
   NVVM::Barrier0Op::create(builder, loc);
