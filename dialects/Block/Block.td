@@ -27,7 +27,9 @@ def Block_Dialect : Dialect {
     | `block.kernel` (unit) | function | `block-form-kernels` | the function is one kernel |
     | `block.step` (unit) | function | `block-form-kernels` | the function lists the kernels of one update |
     | `block.config` (`#block.config`) | kernel | `block-select-config` | how the kernel is executed |
-    | `block.grid` (`i64`) | kernel | `block-tile` | how many blocks there are |
+    | `block.grid` (`i64`) | kernel | `block-tile`, `block-to-gpu` | how many blocks there are |
+    | `block.table`, `block.single` (unit) | kernel | `block-to-gpu` | external pointers are tables; there is one matrix |
+    | `block.slot` (string) | argument of a kernel | `block-to-gpu` | what it points to on a GPU |
   }];
   let extraClassDeclaration = [{
     /// Names of the function attributes that the passes of this level share.

@@ -51,9 +51,10 @@ void buildNVPTXPipeline(mlir::OpPassManager &pm,
                         const PipelineOptions &options = {});
 
 /// Registers `steep-to-geo`, `steep-to-block`, `steep-to-cpu`, `steep-to-gpu`
-/// and `steep-to-nvptx`, each of which starts at the spec, and the steps between
-/// two levels: `steep-spec-to-bound`, `steep-bound-to-geo`, `steep-geo-to-block`,
-/// `steep-block-to-cpu`, `steep-geo-to-gpu` and `steep-gpu-to-nvptx`.
+/// and `steep-to-nvptx`, each of which starts at the spec, and the steps
+/// between two levels: `steep-spec-to-bound`, `steep-bound-to-geo`,
+/// `steep-geo-to-block`, `steep-block-to-cpu`, `steep-geo-to-gpu` and
+/// `steep-gpu-to-nvptx`.
 void registerPipelines();
 
 } // namespace steepc

@@ -66,10 +66,9 @@ static Expected<std::unique_ptr<TargetMachine>> createMachine(const GPU &gpu) {
                              "'");
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  return std::unique_ptr<TargetMachine>(
-      target->createTargetMachine(triple, gpu.name, gpu.features, options,
-                                  std::nullopt, std::nullopt,
-                                  CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<TargetMachine>(target->createTargetMachine(
+      triple, gpu.name, gpu.features, options, std::nullopt, std::nullopt,
+      CodeGenOptLevel::Aggressive));
 }
 
 /// FMAs and orders of sums are explicit; a flag would let LLVM choose others,

@@ -36,11 +36,10 @@ struct SelectConfigPass : block::impl::SelectConfigBase<SelectConfigPass> {
     if (failed(checkOptions()))
       return signalPassFailure();
     Operation *product = findProduct(func);
-    ConfigAttr config = target == "nvptx"
-                            ? (product ? selectForWarpProduct(product)
-                                       : selectForWarps(func))
-                            : (product ? selectForProduct(product)
-                                       : selectForRows(func));
+    ConfigAttr config =
+        target == "nvptx"
+            ? (product ? selectForWarpProduct(product) : selectForWarps(func))
+            : (product ? selectForProduct(product) : selectForRows(func));
     func->setAttr(BlockDialect::configAttrName, config);
   }
 
@@ -208,19 +207,22 @@ ConfigAttr SelectConfigPass::selectForWarps(func::FuncOp func) {
   }
   // A sum of everything is one block: enough warps to hide latency.
   if (!hasMatrix && !hasVector)
-    return make(0, std::clamp<int64_t>(rows / 256, 1, 16));
+    return make(
+        0, llvm::bit_floor<uint64_t>(std::clamp<int64_t>(rows / 256, 1, 16)));
   // Warps share the rows of a block's columns.
   if (!hasMatrix && sumsRows(func))
-    return make(0, std::clamp<int64_t>(rows / 16, 1, 16));
+    return make(
+        0, llvm::bit_floor<uint64_t>(std::clamp<int64_t>(rows / 16, 1, 16)));
   // A warp holds a row of up to 4096 floats in registers; a longer one is
   // shared by a block.
   if (columns > 4096)
-    return make(1, std::min<int64_t>(16, llvm::divideCeil(columns, 2048)));
+    return make(1, llvm::bit_ceil<uint64_t>(
+                       std::min<int64_t>(16, llvm::divideCeil(columns, 2048))));
   // Four warps a block; short rows are several a warp, so that what a thread
   // computes once (bias corrections) is spread over enough elements.
   constexpr int64_t warps = 4;
-  int64_t perWarp = std::clamp<int64_t>(512 / std::max<int64_t>(columns, 1), 1,
-                                        8);
+  int64_t perWarp =
+      std::clamp<int64_t>(512 / std::max<int64_t>(columns, 1), 1, 8);
   // Small matrices fill the device first.
   while (perWarp > 1 && rows / (warps * perWarp) < 256)
     perWarp /= 2;
@@ -232,12 +234,14 @@ ConfigAttr SelectConfigPass::selectForWarpProduct(Operation *product) {
       cast<RankedTensorType>(product->getResult(0).getType()).getShape();
   // Blocks of 128x128 reuse operands most; where they would leave processors
   // idle, 64x64. A thread holds 8x8 results, on tensor cores 32x32 of a warp or
-  // 64x32. Two buffers of a step's operands fit into 48 KiB.
+  // 64x32. A step's operands, in two buffers where they are small, fit into 48
+  // KiB; steps of bf16 are deep, since what a step costs besides is large.
   Dot dot = getDot(product);
   int64_t side = shape[0] * shape[1] >= 2048 * 2048 ? 128 : 64;
   int64_t warps = dot == Dot::ieee ? side * side / 64 / 32 : side / 16;
-  SmallVector<int64_t> tile = {side, side, dot == Dot::bf16 ? 32 : 16};
+  SmallVector<int64_t> tile = {side, side, dot == Dot::bf16 ? 64 : 16};
+  int64_t stages = dot == Dot::bf16 && side == 128 ? 1 : 2;
   return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile,
-                         /*micro=*/{}, /*lanes=*/0, warps, /*stages=*/2,
+                         /*micro=*/{}, /*lanes=*/0, warps, stages,
                          /*maxnreg=*/0, dot);
 }

@@ -55,8 +55,8 @@ static StringRef slotOf(Value operand, func::FuncOp step) {
   auto argument = dyn_cast<BlockArgument>(operand);
   if (!argument)
     return workspaceSlot;
-  auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                roleAttrName);
+  auto role =
+      step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), roleAttrName);
   return role && role.getValue() == "squares" ? workspaceSlot : externalSlot;
 }
 
@@ -75,9 +75,10 @@ FailureOr<Calling> BlockToGPUPass::readCall(func::CallOp call,
   return calling;
 }
 
-LogicalResult BlockToGPUPass::annotate(
-    func::FuncOp kernel, ArrayRef<std::pair<func::CallOp, Calling>> calls,
-    SymbolTable &symbols) {
+LogicalResult
+BlockToGPUPass::annotate(func::FuncOp kernel,
+                         ArrayRef<std::pair<func::CallOp, Calling>> calls,
+                         SymbolTable &symbols) {
   FailureOr<KernelShape> shape = KernelShape::read(kernel);
   if (failed(shape))
     return failure();

@@ -127,8 +127,8 @@ LogicalResult ThreadEmitter::emitGuarded(ArrayRef<Sum> sums, Value row) {
     for (auto [predicate, limit] :
          {std::pair(arith::CmpFPredicate::OGE, leastSum),
           {arith::CmpFPredicate::OLE, largestSum}}) {
-      Value holds = arith::CmpFOp::create(builder, loc, predicate, *value,
-                                          bound(limit));
+      Value holds =
+          arith::CmpFOp::create(builder, loc, predicate, *value, bound(limit));
       good = good ? arith::AndIOp::create(builder, loc, good, holds) : holds;
     }
   }
@@ -187,9 +187,8 @@ LogicalResult ThreadEmitter::emitStoresAt(Value row, const Place &column) {
   }
   size_t next = 0;
   for (const KernelResult &result : shape.results)
-    if (hasRow(result) &&
-        failed(write(values[next++], result.memory,
-                     storePlace(result, row, column))))
+    if (hasRow(result) && failed(write(values[next++], result.memory,
+                                       storePlace(result, row, column))))
       return failure();
   return success();
 }
@@ -226,8 +225,7 @@ LogicalResult ThreadEmitter::emitScalarStores(Value row) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   for (auto &[value, result] : values)
-    if (failed(write(value, result->memory,
-                     storePlace(*result, row, Place()))))
+    if (failed(write(value, result->memory, storePlace(*result, row, Place()))))
       return failure();
   return success();
 }
@@ -276,8 +274,8 @@ static LogicalResult emitRows(OpBuilder &builder, KernelEntry &entry,
   ThreadEmitter emitter(builder, entry, shape, wholeBlock);
   if (failed(emitter.emitScalars()))
     return failure();
-  Value first = arith::MulIOp::create(builder, loc, entry.block,
-                                      constant(rows));
+  Value first =
+      arith::MulIOp::create(builder, loc, entry.block, constant(rows));
   if (!wholeBlock)
     first = arith::AddIOp::create(builder, loc, first, entry.warp);
   OpBuilder::InsertionGuard guard(builder);
@@ -290,13 +288,12 @@ static LogicalResult emitRows(OpBuilder &builder, KernelEntry &entry,
             arith::MulIOp::create(builder, loc, entry.block, constant(rows)),
             constant(rows)),
         constant(shape.rows));
-    auto loop =
-        scf::ForOp::create(builder, loc, first, end, constant(teams));
+    auto loop = scf::ForOp::create(builder, loc, first, end, constant(teams));
     builder.setInsertionPointToStart(loop.getBody());
     row = loop.getInductionVar();
   } else if (shape.rows % rows != 0 || rows < teams) {
-    Value holds = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::ult, row, constant(shape.rows));
+    Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        row, constant(shape.rows));
     auto branch = scf::IfOp::create(builder, loc, holds);
     builder.setInsertionPointToStart(branch.thenBlock());
   }
@@ -369,8 +366,8 @@ struct DistributeRowsPass
       if (!func->hasAttr(BlockDialect::kernelAttrName))
         continue;
       FailureOr<KernelShape> shape = KernelShape::read(func);
-      if (failed(shape) || (shape->kind != KernelKind::Product &&
-                            failed(distribute(*shape))))
+      if (failed(shape) ||
+          (shape->kind != KernelKind::Product && failed(distribute(*shape))))
         return signalPassFailure();
     }
   }

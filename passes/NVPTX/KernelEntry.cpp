@@ -37,8 +37,8 @@ static LLVM::LLVMFuncOp createFunction(OpBuilder &builder,
                         ? argument.getType()
                         : pointer);
   types.push_back(builder.getI64Type());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                          types);
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   builder.setInsertionPoint(shape.func);
   auto func = LLVM::LLVMFuncOp::create(builder, shape.func.getLoc(),
                                        shape.func.getName(), type);
@@ -81,8 +81,8 @@ KernelEntry KernelEntry::create(OpBuilder &builder, const KernelShape &shape) {
   builder.setInsertionPointToStart(body);
 
   auto number = [&](auto make, int64_t end) -> Value {
-    auto range = LLVM::ConstantRangeAttr::get(context, APInt(32, 0),
-                                              APInt(32, end));
+    auto range =
+        LLVM::ConstantRangeAttr::get(context, APInt(32, 0), APInt(32, end));
     Value value = make(range);
     return arith::ExtUIOp::create(builder, loc, builder.getI64Type(), value);
   };
@@ -94,22 +94,21 @@ KernelEntry KernelEntry::create(OpBuilder &builder, const KernelShape &shape) {
         return NVVM::ThreadIdXOp::create(builder, loc, i32, range);
       },
       32);
-  entry.warp = entry.warps == 1
-                   ? zero
-                   : number(
-                         [&](LLVM::ConstantRangeAttr range) {
-                           return NVVM::ThreadIdYOp::create(builder, loc, i32,
-                                                            range);
-                         },
-                         entry.warps);
-  entry.block =
-      grid == 1 ? zero
-                : number(
-                      [&](LLVM::ConstantRangeAttr range) {
-                        return NVVM::BlockIdXOp::create(builder, loc, i32,
-                                                        range);
-                      },
-                      grid);
+  entry.warp =
+      entry.warps == 1
+          ? zero
+          : number(
+                [&](LLVM::ConstantRangeAttr range) {
+                  return NVVM::ThreadIdYOp::create(builder, loc, i32, range);
+                },
+                entry.warps);
+  entry.block = grid == 1 ? zero
+                          : number(
+                                [&](LLVM::ConstantRangeAttr range) {
+                                  return NVVM::BlockIdXOp::create(builder, loc,
+                                                                  i32, range);
+                                },
+                                grid);
 
   bool single = shape.func->hasAttr(singleAttrName);
   bool table = shape.func->hasAttr(tableAttrName);

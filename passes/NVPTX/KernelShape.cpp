@@ -113,8 +113,8 @@ FailureOr<KernelShape> KernelShape::read(func::FuncOp func) {
     }
 
   RankedTensorType first = shape.results.front().type();
-  shape.kind = shape.product           ? KernelKind::Product
-               : first.getRank() == 0  ? KernelKind::Single
+  shape.kind = shape.product                           ? KernelKind::Product
+               : first.getRank() == 0                  ? KernelKind::Single
                : ownsRows(shape.results.front().value) ? KernelKind::Rows
                                                        : KernelKind::Columns;
   unsigned rowDims = shape.kind == KernelKind::Columns ? 0 : 1;
@@ -122,10 +122,10 @@ FailureOr<KernelShape> KernelShape::read(func::FuncOp func) {
   for (const KernelResult &result : shape.results) {
     RankedTensorType type = result.type();
     bool isSum = type.getRank() == int64_t(rowDims);
-    bool fits = shape.kind == KernelKind::Single
-                    ? type.getRank() == 0
-                    : type.getRank() == int64_t(rowDims) + 1 ||
-                          (rowDims == 1 && isSum);
+    bool fits =
+        shape.kind == KernelKind::Single
+            ? type.getRank() == 0
+            : type.getRank() == int64_t(rowDims) + 1 || (rowDims == 1 && isSum);
     fits &= rowDims == 0 || type.getRank() == 0 ||
             type.getDimSize(0) == first.getDimSize(0);
     if (!fits)

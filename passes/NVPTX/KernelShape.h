@@ -49,8 +49,8 @@ struct KernelShape {
   mutable linalg::LinalgOp product; ///< null if there is none
   /// Rows and columns of the results; columns is 1 where all are sums of rows.
   int64_t rows = 1, columns = 1;
-  /// The product is X^T X or X X^T and square tiles make it: blocks of the lower
-  /// half make both.
+  /// The product is X^T X or X X^T and square tiles make it: blocks of the
+  /// lower half make both.
   bool symmetric = false;
   /// Floats of the largest vector that all rows of memory are aligned to.
   int64_t width = 1;

@@ -25,6 +25,7 @@ ProductEmitter::ProductEmitter(OpBuilder &builder, KernelEntry &entry,
   n = tile[1];
   k = tile[2];
   depth = shape.product.getStaticLoopRanges()[2];
+  buffers = shape.config.getStages() == 1 ? 1 : 2;
   threads = 32 * entry.warps;
   thread = add(multiply(entry.warp, 32), entry.lane);
 }
@@ -112,23 +113,23 @@ LogicalResult ProductEmitter::readOperands() {
   int64_t bytes = 0;
   for (OperandTile *tile : {&left, &right}) {
     layOut(*tile);
-    bytes += 2 * tile->size() * tile->element.getIntOrFloatBitWidth() / 8;
+    bytes += buffers * tile->size() * tile->element.getIntOrFloatBitWidth() / 8;
   }
   constexpr int64_t most = 48 * 1024;
   if (bytes > most)
     return shape.product->emitOpError("needs ")
            << bytes << " bytes of shared memory for tile = [" << m << ", " << n
-           << ", " << k << "], more than the " << most
-           << " that a block has";
+           << ", " << k << "] and stages = " << buffers << ", more than the "
+           << most << " that a block has";
   for (auto [tile, name] : {std::pair(&left, "left"), {&right, "right"}})
-    tile->buffer =
-        entry.createShared(builder, name, tile->element, 2 * tile->size());
+    tile->buffer = entry.createShared(builder, name, tile->element,
+                                      buffers * tile->size());
   return success();
 }
 
 /// This thread's part of an operand's tile at one step of the depth.
-FailureOr<ProductEmitter::Values>
-ProductEmitter::fetch(const OperandTile &tile, Value start) {
+FailureOr<ProductEmitter::Values> ProductEmitter::fetch(const OperandTile &tile,
+                                                        Value start) {
   int64_t vectors = tile.columns / tile.width;
   Value column = multiply(remainder(thread, vectors), tile.width);
   Value row = divide(thread, vectors);
@@ -151,10 +152,10 @@ ProductEmitter::fetch(const OperandTile &tile, Value start) {
         continue;
       Value inside = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::ult, index, constant(size));
-      place.mask = place.mask ? arith::AndIOp::create(builder, loc, place.mask,
-                                                      inside)
-                                    .getResult()
-                              : inside;
+      place.mask = place.mask
+                       ? arith::AndIOp::create(builder, loc, place.mask, inside)
+                             .getResult()
+                       : inside;
     }
     FailureOr<Value> value = values.evaluate(tile.operand->get(), place);
     if (failed(value))
@@ -185,11 +186,11 @@ void ProductEmitter::stash(const OperandTile &tile, ArrayRef<Value> units,
       continue;
     }
     for (int64_t lane = 0; lane < tile.width; ++lane)
-      LLVM::StoreOp::create(
-          builder, loc,
-          vector::ExtractOp::create(builder, loc, stored,
-                                    ArrayRef<int64_t>{lane}),
-          at(tile, buffer, first, lane * tile.stride + rows), bytes);
+      LLVM::StoreOp::create(builder, loc,
+                            vector::ExtractOp::create(builder, loc, stored,
+                                                      ArrayRef<int64_t>{lane}),
+                            at(tile, buffer, first, lane * tile.stride + rows),
+                            bytes);
   }
 }
 
@@ -214,8 +215,7 @@ void ProductEmitter::chooseTile() {
       builder, loc, arith::UIToFPOp::create(builder, loc, f64, odd));
   Value whole = arith::FPToUIOp::create(builder, loc, i64, root);
   Value i = divide(add(whole, -1), 2);
-  Value before =
-      divide(arith::MulIOp::create(builder, loc, i, add(i, 1)), 2);
+  Value before = divide(arith::MulIOp::create(builder, loc, i, add(i, 1)), 2);
   Value j = arith::SubIOp::create(builder, loc, entry.block, before);
   row0 = multiply(i, m);
   column0 = multiply(j, n);
@@ -234,13 +234,17 @@ LogicalResult ProductEmitter::emit() {
     values.leaveScope();
     if (failed(a) || failed(b))
       return failure();
-    meanwhile();
+    if (meanwhile) {
+      meanwhile();
+      if (buffers == 1) // All have read it.
+        NVVM::Barrier0Op::create(builder, loc);
+    }
     stash(left, *a, buffer);
     stash(right, *b, buffer);
     NVVM::Barrier0Op::create(builder, loc);
     return success();
   };
-  if (failed(bring(constant(0), constant(0), [] {})))
+  if (failed(bring(constant(0), constant(0), nullptr)))
     return failure();
   int64_t steps = llvm::divideCeil(depth, k);
   Values sums = start();
@@ -248,13 +252,14 @@ LogicalResult ProductEmitter::emit() {
   if (steps > 1) {
     Values carried = sums;
     carried.push_back(buffer);
-    auto loop =
-        scf::ForOp::create(builder, loc, constant(k), constant(steps * k),
-                           constant(k), carried);
+    auto loop = scf::ForOp::create(builder, loc, constant(k),
+                                   constant(steps * k), constant(k), carried);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value current = loop.getRegionIterArgs().back();
-    Value other = arith::SubIOp::create(builder, loc, constant(1), current);
+    Value other = current;
+    if (buffers == 2)
+      other = arith::SubIOp::create(builder, loc, constant(1), current);
     Values next;
     if (failed(bring(loop.getInductionVar(), other, [&] {
           next = step(current, loop.getRegionIterArgs().drop_back());
@@ -304,7 +309,8 @@ LogicalResult ProductEmitter::emitAt(Value row, Value column, int64_t shift,
   if (succeeded(start) && !matchPattern(*start, m_PosZeroFloat())) {
     Value vector = *start;
     if (!isa<VectorType>(vector.getType()))
-      vector = vector::BroadcastOp::create(builder, loc, sums.getType(), vector);
+      vector =
+          vector::BroadcastOp::create(builder, loc, sums.getType(), vector);
     sums = arith::AddFOp::create(builder, loc, vector, sums);
   }
   values.remember(product, place, sums);
@@ -347,9 +353,9 @@ LogicalResult ProductEmitter::emitMirrored(Value row, Value column,
   if (!shape.symmetric)
     return success();
   // Here `row` runs along what are columns of the tile.
-  Value off = arith::XOrIOp::create(
-      builder, loc, onDiagonal,
-      arith::ConstantIntOp::create(builder, loc, 1, 1));
+  Value off =
+      arith::XOrIOp::create(builder, loc, onDiagonal,
+                            arith::ConstantIntOp::create(builder, loc, 1, 1));
   auto branch = scf::IfOp::create(builder, loc, off);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());

@@ -30,8 +30,9 @@ struct OperandTile {
 };
 
 /// Emits a block's tile of a product: operands go from memory through
-/// registers to shared memory, two buffers of it, so that the next step's loads
-/// are under way while this one is computed. How a step is computed is what
+/// registers to shared memory, so that the next step's loads are under way
+/// while this one is computed. With two buffers a step has one barrier, with
+/// one it has two, and may be twice as deep. How a step is computed is what
 /// derived classes know.
 class ProductEmitter {
 public:
@@ -53,8 +54,7 @@ protected:
 
   /// Computes and writes the results that depend on the `sums` at `row` and the
   /// columns from `column + shift` on, numbers within the tile.
-  LogicalResult emitResults(Value row, Value column, int64_t shift,
-                            Value sums);
+  LogicalResult emitResults(Value row, Value column, int64_t shift, Value sums);
   /// The same for the tile on the other side of the diagonal, whose rows are
   /// this tile's columns, where there is one.
   LogicalResult emitMirrored(Value row, Value column, int64_t shift,
@@ -74,10 +74,11 @@ protected:
   const KernelShape &shape;
   ThreadEmitter &values;
   Location loc;
-  int64_t m, n, k;    ///< of a block's tile
-  int64_t depth;      ///< of the whole product
-  int64_t threads;    ///< of a block
-  Value thread;       ///< which of them this is
+  int64_t m, n, k;     ///< of a block's tile
+  int64_t depth;       ///< of the whole product
+  int64_t buffers;     ///< of a step's operands in shared memory: `stages`
+  int64_t threads;     ///< of a block
+  Value thread;        ///< which of them this is
   Value row0, column0; ///< where the tile starts
   OperandTile left, right;
 
@@ -94,14 +95,16 @@ private:
 };
 
 /// Sums by fused multiply-adds in binary32, 8x8 a thread.
-std::unique_ptr<ProductEmitter>
-createFMAProduct(OpBuilder &builder, KernelEntry &entry,
-                 const KernelShape &shape, ThreadEmitter &values);
+std::unique_ptr<ProductEmitter> createFMAProduct(OpBuilder &builder,
+                                                 KernelEntry &entry,
+                                                 const KernelShape &shape,
+                                                 ThreadEmitter &values);
 
 /// Sums by tensor cores, of bf16 operands or of tf32 operands in two parts.
-std::unique_ptr<ProductEmitter>
-createMMAProduct(OpBuilder &builder, KernelEntry &entry,
-                 const KernelShape &shape, ThreadEmitter &values);
+std::unique_ptr<ProductEmitter> createMMAProduct(OpBuilder &builder,
+                                                 KernelEntry &entry,
+                                                 const KernelShape &shape,
+                                                 ThreadEmitter &values);
 
 } // namespace mlir::block
 

@@ -83,8 +83,7 @@ LogicalResult FMAProduct::finish(ValueRange sums) {
   for (int64_t row = 0; row < 8; ++row)
     for (int64_t half : {0, 1})
       if (failed(emitResults(add(firstRow, row / 4 * (m / 2) + row % 4),
-                             firstColumn, half * n / 2,
-                             sums[row * 2 + half])))
+                             firstColumn, half * n / 2, sums[row * 2 + half])))
         return failure();
   if (!shape.symmetric)
     return success();
@@ -96,9 +95,9 @@ LogicalResult FMAProduct::finish(ValueRange sums) {
             extract(sums[(half * 4 + row) * 2 + column / 4], column % 4));
       Value turned =
           vector::FromElementsOp::create(builder, loc, quad(), elements);
-      if (failed(emitMirrored(
-              add(firstColumn, column / 4 * (n / 2) + column % 4), firstRow,
-              half * m / 2, turned)))
+      if (failed(
+              emitMirrored(add(firstColumn, column / 4 * (n / 2) + column % 4),
+                           firstRow, half * m / 2, turned)))
         return failure();
     }
   return success();
@@ -106,8 +105,7 @@ LogicalResult FMAProduct::finish(ValueRange sums) {
 
 std::unique_ptr<ProductEmitter>
 mlir::block::createFMAProduct(OpBuilder &builder, KernelEntry &entry,
-                              const KernelShape &shape,
-                              ThreadEmitter &values) {
+                              const KernelShape &shape, ThreadEmitter &values) {
   ArrayRef<int64_t> tile = shape.config.getTile();
   if (tile[0] % 8 != 0 || tile[1] % 8 != 0 ||
       tile[0] * tile[1] / 64 != 32 * shape.warps()) {

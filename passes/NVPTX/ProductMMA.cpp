@@ -26,8 +26,8 @@ public:
   MMAProduct(OpBuilder &builder, KernelEntry &entry, const KernelShape &shape,
              ThreadEmitter &values)
       : ProductEmitter(builder, entry, shape, values),
-        isBF16(shape.config.getDot() == Dot::bf16),
-        down(m / warpsDown / 16), across(n / (entry.warps / warpsDown) / 8) {}
+        isBF16(shape.config.getDot() == Dot::bf16), down(m / warpsDown / 16),
+        across(n / (entry.warps / warpsDown) / 8) {}
 
   /// A warp makes a part of the tile; two rows of such parts.
   static constexpr int64_t warpsDown = 2;
@@ -54,7 +54,7 @@ private:
   void multiplyAdd(ArrayRef<Value> a, ArrayRef<Value> b, Value *sums);
 
   bool isBF16;
-  int64_t down, across; ///< 16x8 parts of a warp
+  int64_t down, across;        ///< 16x8 parts of a warp
   Value firstRow, firstColumn; ///< of this warp
   Value group, member;         ///< lane / 4, lane % 4
 };
@@ -63,8 +63,8 @@ private:
 /// As in memory. The rows of eight 8x8 matrices of bf16, or the elements that a
 /// warp reads of a tf32 operand, start in different banks.
 void MMAProduct::layOut(OperandTile &tile) {
-  tile.element = isBF16 ? Type(builder.getBF16Type())
-                        : Type(builder.getF32Type());
+  tile.element =
+      isBF16 ? Type(builder.getBF16Type()) : Type(builder.getF32Type());
   tile.stride = tile.columns + (isBF16 || !tile.alongDepth ? 8 : 4);
 }
 
@@ -109,9 +109,8 @@ Value MMAProduct::loadNumber(const OperandTile &tile, Value buffer, Value outer,
                              int64_t innerOffset) {
   Value row = tile.alongDepth ? outer : inner,
         column = tile.alongDepth ? inner : outer;
-  int64_t offset = tile.alongDepth
-                       ? outerOffset * tile.stride + innerOffset
-                       : innerOffset * tile.stride + outerOffset;
+  int64_t offset = tile.alongDepth ? outerOffset * tile.stride + innerOffset
+                                   : innerOffset * tile.stride + outerOffset;
   Value index = add(multiply(row, tile.stride), column);
   return LLVM::LoadOp::create(builder, loc, builder.getF32Type(),
                               at(tile, buffer, index, offset), 4);
@@ -148,23 +147,23 @@ MMAProduct::Fragment MMAProduct::loadLeft(Value buffer, int64_t tile,
     Values numbers;
     for (int64_t inner : {0, 4})
       for (int64_t outer : {0, 8})
-        numbers.push_back(loadNumber(left, buffer, add(firstRow, group),
-                                     member, row + outer, term + inner));
+        numbers.push_back(loadNumber(left, buffer, add(firstRow, group), member,
+                                     row + outer, term + inner));
     return split(numbers);
   }
   Value index;
   int64_t offset;
   if (left.alongDepth) {
     Value lane = add(firstRow, remainder(entry.lane, 16));
-    index = add(multiply(lane, left.stride),
-                multiply(divide(entry.lane, 16), 8));
+    index =
+        add(multiply(lane, left.stride), multiply(divide(entry.lane, 16), 8));
     offset = row * left.stride + term;
   } else {
-    Value lane = add(remainder(entry.lane, 8),
-                     multiply(divide(entry.lane, 16), 8));
-    index = add(multiply(lane, left.stride),
-                add(firstRow,
-                    multiply(remainder(divide(entry.lane, 8), 2), 8)));
+    Value lane =
+        add(remainder(entry.lane, 8), multiply(divide(entry.lane, 16), 8));
+    index =
+        add(multiply(lane, left.stride),
+            add(firstRow, multiply(remainder(divide(entry.lane, 8), 2), 8)));
     offset = term * left.stride + row;
   }
   return {loadMatrices(left, buffer, index, offset, !left.alongDepth), {}};
@@ -188,9 +187,8 @@ void MMAProduct::loadRight(Value buffer, int64_t term,
     Value index;
     int64_t offset;
     if (right.alongDepth) {
-      Value lane = add(firstColumn,
-                       add(remainder(entry.lane, 8),
-                           multiply(divide(entry.lane, 16), 8)));
+      Value lane = add(firstColumn, add(remainder(entry.lane, 8),
+                                        multiply(divide(entry.lane, 16), 8)));
       index = add(multiply(lane, right.stride),
                   multiply(remainder(divide(entry.lane, 8), 2), 8));
       offset = tile * 8 * right.stride + term;
@@ -199,8 +197,7 @@ void MMAProduct::loadRight(Value buffer, int64_t term,
                   add(firstColumn, multiply(divide(entry.lane, 16), 8)));
       offset = term * right.stride + tile * 8;
     }
-    Values four =
-        loadMatrices(right, buffer, index, offset, !right.alongDepth);
+    Values four = loadMatrices(right, buffer, index, offset, !right.alongDepth);
     parts.push_back({{four[0], four[1]}, {}});
     parts.push_back({{four[2], four[3]}, {}});
   }
@@ -249,8 +246,8 @@ LogicalResult MMAProduct::finish(ValueRange sums) {
   Value row0 = add(firstRow, group),
         column0 = add(firstColumn, multiply(member, 2));
   auto vectorOf = [&](ValueRange elements) -> Value {
-    auto type = VectorType::get({int64_t(elements.size())},
-                                builder.getF32Type());
+    auto type =
+        VectorType::get({int64_t(elements.size())}, builder.getF32Type());
     return vector::FromElementsOp::create(builder, loc, type, elements);
   };
   for (int64_t i = 0; i < down; ++i)
@@ -258,8 +255,7 @@ LogicalResult MMAProduct::finish(ValueRange sums) {
       for (int64_t j = 0; j < across; ++j) {
         int64_t row = i * 16 + half * 8;
         ValueRange pair = sums.slice((i * across + j) * 4 + half * 2, 2);
-        if (failed(emitResults(add(row0, row), column0, j * 8,
-                               vectorOf(pair))))
+        if (failed(emitResults(add(row0, row), column0, j * 8, vectorOf(pair))))
           return failure();
         for (int64_t lane : {0, 1})
           if (failed(emitMirrored(add(column0, j * 8 + lane), row0, row,
@@ -271,8 +267,7 @@ LogicalResult MMAProduct::finish(ValueRange sums) {
 
 std::unique_ptr<ProductEmitter>
 mlir::block::createMMAProduct(OpBuilder &builder, KernelEntry &entry,
-                              const KernelShape &shape,
-                              ThreadEmitter &values) {
+                              const KernelShape &shape, ThreadEmitter &values) {
   ArrayRef<int64_t> tile = shape.config.getTile();
   int64_t across = entry.warps / MMAProduct::warpsDown;
   bool isBF16 = shape.config.getDot() == Dot::bf16;

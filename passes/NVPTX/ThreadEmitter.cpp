@@ -347,8 +347,7 @@ LogicalResult ThreadEmitter::checkInner(Operation &inner) {
 
 /// An op of a body, on vectors if one of its operands is one.
 LogicalResult ThreadEmitter::evaluateInner(linalg::LinalgOp op,
-                                           Operation &inner,
-                                           IRMapping &mapping,
+                                           Operation &inner, IRMapping &mapping,
                                            const Place &loops) {
   if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
     FailureOr<Value> value = evaluateIndex(index, loops);
@@ -545,8 +544,8 @@ FailureOr<Value> ThreadEmitter::emitPower(Operation *op) {
   if (failed(base) || failed(count))
     return failure();
   Type type = base->getType();
-  Value one = arith::ConstantOp::create(builder, loc,
-                                        builder.getFloatAttr(type, 1.0));
+  Value one =
+      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, 1.0));
   Value unit = constant(1), zero = constant(0);
   auto loop = scf::WhileOp::create(
       builder, loc, TypeRange{type, type, builder.getI64Type()},
@@ -558,8 +557,8 @@ FailureOr<Value> ThreadEmitter::emitPower(Operation *op) {
       },
       [&](OpBuilder &b, Location loc, ValueRange args) {
         Value low = arith::AndIOp::create(b, loc, args[2], unit);
-        Value odd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, low,
-                                          zero);
+        Value odd =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, low, zero);
         Value product = arith::MulFOp::create(b, loc, args[0], args[1]);
         Value power = arith::SelectOp::create(b, loc, odd, product, args[0]);
         Value square = arith::MulFOp::create(b, loc, args[1], args[1]);
@@ -603,8 +602,7 @@ Value ThreadEmitter::address(Value memory, const Place &place, int64_t lane,
     sum = sum ? arith::AddIOp::create(builder, loc, sum, term) : term;
   }
   Type element = type.getElementType();
-  auto pointer =
-      LLVM::LLVMPointerType::get(builder.getContext(), globalSpace);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), globalSpace);
   auto move = [&](Value to, ArrayRef<LLVM::GEPArg> by) -> Value {
     return LLVM::GEPOp::create(builder, loc, pointer, element, to, by,
                                LLVM::GEPNoWrapFlags::inbounds);
@@ -689,14 +687,14 @@ LogicalResult ThreadEmitter::write(Value value, Value memory,
   }
   value = toVector(value, place.width);
   if (isVectorAccess(type, place)) {
-    store(value, 0,
-          std::min<int64_t>(place.width,
-                            128 / element.getIntOrFloatBitWidth()));
+    store(
+        value, 0,
+        std::min<int64_t>(place.width, 128 / element.getIntOrFloatBitWidth()));
     return success();
   }
   for (int64_t lane = 0; lane < place.width; ++lane)
-    store(vector::ExtractOp::create(builder, loc, value,
-                                    ArrayRef<int64_t>{lane}),
-          lane, 1);
+    store(
+        vector::ExtractOp::create(builder, loc, value, ArrayRef<int64_t>{lane}),
+        lane, 1);
   return success();
 }

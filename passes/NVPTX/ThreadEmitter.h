@@ -94,10 +94,9 @@ private:
   // Walks and sums (ThreadSums.cpp).
   Walk walkOf(int64_t extent) const;
   Value tailMask(const Walk &walk);
-  LogicalResult emitWalk(const Walk &walk, Values &carried,
-                         llvm::function_ref<LogicalResult(const Place &,
-                                                          Values &)>
-                             body);
+  LogicalResult
+  emitWalk(const Walk &walk, Values &carried,
+           llvm::function_ref<LogicalResult(const Place &, Values &)> body);
   void collectSums(Value value, const Place &place, SmallVectorImpl<Sum> &sums);
   LogicalResult emitSum(const Sum &sum);
   FailureOr<Value> emitNarrowSum(const Sum &sum);

@@ -127,8 +127,7 @@ void ThreadEmitter::collectSums(Value value, const Place &place,
   SmallVector<Sum> inner;
   Place loops = sumLoops(op, place, Place());
   for (OpOperand *input : op.getDpsInputOperands()) {
-    FailureOr<Place> at =
-        operandPlace(op.getMatchingIndexingMap(input), loops);
+    FailureOr<Place> at = operandPlace(op.getMatchingIndexingMap(input), loops);
     if (succeeded(at))
       collectSums(input->get(), *at, inner);
   }
@@ -147,8 +146,7 @@ bool ThreadEmitter::isSumOfSquares(linalg::LinalgOp op) {
       !body.getArgument(0).getType().isF32() ||
       !body.getArgument(1).getType().isF64())
     return false;
-  auto sum =
-      body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
   if (!sum)
     return false;
   Value term = sum.getLhs() == body.getArgument(1)   ? sum.getRhs()
@@ -199,10 +197,10 @@ LogicalResult ThreadEmitter::emitSum(const Sum &sum) {
       return failure();
     for (auto [before, value] : llvm::zip(sums, *after)) {
       value = toVector(value, walk.width);
-      before = column.mask ? arith::SelectOp::create(builder, loc, column.mask,
-                                                     value, before)
-                                 .getResult()
-                           : value;
+      if (column.mask)
+        value =
+            arith::SelectOp::create(builder, loc, column.mask, value, before);
+      before = value;
     }
     return success();
   };
@@ -239,16 +237,17 @@ FailureOr<Value> ThreadEmitter::emitNarrowSum(const Sum &sum) {
   auto add = [&](const Place &column, Values &sums) -> LogicalResult {
     FailureOr<Place> at = operandPlace(op.getMatchingIndexingMap(input),
                                        sumLoops(op, sum.place, column));
-    FailureOr<Value> value =
-        succeeded(at) ? evaluate(input->get(), *at) : failure();
+    FailureOr<Value> value = failure();
+    if (succeeded(at))
+      value = evaluate(input->get(), *at);
     if (failed(value))
       return failure();
     Value x = toVector(*value, walk.width);
     Value after = math::FmaOp::create(builder, loc, x, x, sums[0]);
-    sums[0] = column.mask ? arith::SelectOp::create(builder, loc, column.mask,
-                                                    after, sums[0])
-                                .getResult()
-                          : after;
+    if (column.mask)
+      after =
+          arith::SelectOp::create(builder, loc, column.mask, after, sums[0]);
+    sums[0] = after;
     return success();
   };
   if (failed(emitWalk(walk, carried, add)))
@@ -304,8 +303,7 @@ Value ThreadEmitter::shuffle(Value value, int64_t mask) {
   for (int64_t half : {0, 1})
     parts.push_back(exchange(vector::ExtractOp::create(
         builder, loc, split, ArrayRef<int64_t>{half})));
-  Value joined =
-      vector::FromElementsOp::create(builder, loc, halves, parts);
+  Value joined = vector::FromElementsOp::create(builder, loc, halves, parts);
   return vector::ExtractOp::create(
       builder, loc, vector::BitCastOp::create(builder, loc, whole, joined),
       ArrayRef<int64_t>{0});
@@ -341,7 +339,7 @@ Value ThreadEmitter::reduceWarps(Value value, Operation *combine) {
       next.push_back(i + 1 == parts.size()
                          ? parts[i]
                          : combineTwo(combine, parts[i], parts[i + 1]));
-    parts = next;
+    parts = std::move(next);
   }
   return parts.front();
 }
@@ -371,9 +369,8 @@ LogicalResult ThreadEmitter::emitColumnSum(linalg::LinalgOp op,
           identity(last, getElementTypeOrSelf(result.getType())), place.width));
 
   auto emitLoop = [&](Value low, int64_t high, int64_t copies) {
-    auto loop =
-        scf::ForOp::create(builder, loc, low, constant(high),
-                           constant(copies * step), carried);
+    auto loop = scf::ForOp::create(builder, loc, low, constant(high),
+                                   constant(copies * step), carried);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Values inside(loop.getRegionIterArgs());
@@ -408,9 +405,9 @@ LogicalResult ThreadEmitter::emitColumnSum(linalg::LinalgOp op,
   }
   for (unsigned index = 0; index < results; ++index) {
     auto part = [&](int64_t copy) { return carried[copy * results + index]; };
-    Value total = combineTwo(combine[index],
-                             combineTwo(combine[index], part(0), part(1)),
-                             combineTwo(combine[index], part(2), part(3)));
+    Value total =
+        combineTwo(combine[index], combineTwo(combine[index], part(0), part(1)),
+                   combineTwo(combine[index], part(2), part(3)));
     if (shared)
       total = reduceRowsOfWarps(total, combine[index]);
     FailureOr<Value> start =
@@ -426,14 +423,13 @@ LogicalResult ThreadEmitter::emitColumnSum(linalg::LinalgOp op,
 /// A vector a thread, one row of them a warp, to their sum over warps.
 Value ThreadEmitter::reduceRowsOfWarps(Value vector, Operation *combine) {
   auto type = cast<VectorType>(vector.getType());
-  Value buffer =
-      entry.createShared(builder, "rows" + std::to_string(sharedBuffers++),
-                         type.getElementType(),
-                         32 * entry.warps * type.getDimSize(0));
+  Value buffer = entry.createShared(
+      builder, "rows" + std::to_string(sharedBuffers++), type.getElementType(),
+      32 * entry.warps * type.getDimSize(0));
   auto at = [&](Value warp) -> Value {
     Value index = arith::AddIOp::create(
-        builder, loc,
-        arith::MulIOp::create(builder, loc, warp, constant(32)), entry.lane);
+        builder, loc, arith::MulIOp::create(builder, loc, warp, constant(32)),
+        entry.lane);
     return LLVM::GEPOp::create(builder, loc, buffer.getType(), type, buffer,
                                index, LLVM::GEPNoWrapFlags::inbounds);
   };
@@ -441,8 +437,7 @@ Value ThreadEmitter::reduceRowsOfWarps(Value vector, Operation *combine) {
   NVVM::Barrier0Op::create(builder, loc);
   Value total;
   for (int64_t warp = 0; warp < entry.warps; ++warp) {
-    Value part =
-        LLVM::LoadOp::create(builder, loc, type, at(constant(warp)));
+    Value part = LLVM::LoadOp::create(builder, loc, type, at(constant(warp)));
     total = total ? combineTwo(combine, total, part) : part;
   }
   return total;
