@@ -16,8 +16,16 @@
 |*   steep_pool *steep_NAME_pool_create(int32_t threads);                      *|
 |*   void        steep_NAME_pool_destroy(steep_pool *);                        *|
 |*                                                                            *|
+|* and, where steepc was given GPUs (--target sm_90a, ...),                   *|
+|*                                                                            *|
+|*   int32_t     steep_NAME_device_open(steep_device_args *);                 *|
+|*   int32_t     steep_NAME_device_close(steep_device *);                     *|
+|*                                                                            *|
 |* Apart from pool_create, no entry allocates, prints, exits or keeps global  *|
 |* state; all may be called from several threads with different arguments.    *|
+|*                                                                            *|
+|* A structure begins with its size. Fields that a minor version adds come    *|
+|* last, so that a caller of an earlier one goes on as before.                *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 #ifndef STEEP_STEEP_H
@@ -31,7 +39,7 @@ extern "C" {
 #endif
 
 #define STEEP_ABI_MAJOR 1
-#define STEEP_ABI_MINOR 0
+#define STEEP_ABI_MINOR 1
 
 /* What an entry returns. Negative: nothing was written, and `message` of the
  * arguments (where given) says in one line what was expected. */
@@ -42,12 +50,14 @@ enum {
   STEEP_INVALID_ARGUMENT = -1,
   STEEP_VERSION_MISMATCH = -2,
   STEEP_CPU_MISMATCH = -3,
-  STEEP_WORKSPACE_TOO_SMALL = -4
+  STEEP_WORKSPACE_TOO_SMALL = -4,
+  /* A call of the GPU's driver failed; the message names it. Since 1.1. */
+  STEEP_DEVICE_ERROR = -5
 };
 
 /* DLPack's tensor, by its published layout; skipped where the program includes
- * dlpack.h first. Only data, ndim, dtype, shape, strides and byte_offset of CPU
- * tensors are read. */
+ * dlpack.h first. A tensor is of the CPU (kDLCPU), or of the GPU that the step
+ * runs on (kDLCUDA), where `data` is a device pointer. */
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 typedef enum { kDLCPU = 1, kDLCUDA = 2 } DLDeviceType;
@@ -85,7 +95,8 @@ typedef struct steep_pool {
 } steep_pool;
 
 /* A run-time scalar: by value, or, with STEEP_SCALAR_POINTER set in `flags`,
- * one float read from `pointer` when the step runs. */
+ * one float read from `pointer` when the step runs; device memory on a GPU, so
+ * that a captured step sees what stands there when it is replayed. */
 enum { STEEP_SCALAR_POINTER = 1 };
 typedef struct steep_scalar {
   double value;
@@ -104,6 +115,9 @@ typedef struct steep_plan {
   int64_t group_count;
   uint64_t workspace_bytes;
   uint64_t workspace_alignment;
+  /* Since 1.1. */
+  int64_t device_target_count; /* GPUs that the artefact was compiled for */
+  uint64_t device_bytes;       /* host memory that device_open wants */
 } steep_plan;
 
 /* One parameter, as compiled. Strings live as long as the library. */
@@ -119,6 +133,54 @@ typedef struct steep_parameter {
   int64_t state_count;
   const char *const *state_names; /* state_count of them */
 } steep_parameter;
+
+/* A GPU with the artefact's kernels on it. */
+typedef struct steep_device steep_device;
+
+/* Which image of the kernels device_open hands to the driver. */
+enum {
+  STEEP_IMAGE_BEST = 0, /* a cubin for this GPU, else PTX that it can take */
+  STEEP_IMAGE_CUBIN = 1,
+  STEEP_IMAGE_PTX = 2,
+  STEEP_IMAGE_BITCODE = 3 /* LLVM's; only an emulated GPU takes it */
+};
+
+/* Opens a GPU: binds the driver, takes the device's primary context and loads
+ * the kernels into it, once. Open it before a capture begins; steps do neither.
+ * The device object lives in the caller's `memory`, which must stay where it is
+ * until device_close. One thread at a time may use it. */
+typedef struct steep_device_args {
+  uint32_t struct_size;
+  uint32_t image;        /* STEEP_IMAGE_* */
+  const char *driver;    /* a library with the driver's API; NULL: libcuda.so.1 */
+  const char *target;    /* "sm_90a"; NULL: the best for this GPU */
+  int64_t ordinal;       /* of the GPU, from 0 */
+  void *memory;          /* host memory, aligned to 64 bytes */
+  uint64_t memory_bytes; /* at least steep_plan.device_bytes */
+  char *message;         /* NULL, or receives one line on failure */
+  uint64_t message_bytes;
+  /* Results. */
+  steep_device *device;
+  const char *loaded_target;
+  uint32_t loaded_image;
+  uint32_t reserved;
+  uint64_t workspace_bytes; /* device memory that a step works in */
+  uint64_t workspace_alignment;
+} steep_device_args;
+
+/* What a step on a GPU leaves in device memory, in place of the results in
+ * steep_step_args: the call itself only hands work over. */
+typedef struct steep_step_report {
+  double grad_norm;
+  double clip_factor;
+  int64_t nonfinite_parameter;
+  int64_t step; /* number of the update */
+  /* STEEP_OK; STEEP_SKIPPED (or STEEP_INVALID_ARGUMENT where the spec says that
+   * a non-finite gradient is an error); STEEP_INVALID_ARGUMENT where a scalar
+   * or a clip factor in device memory is not finite. Weights and states are as
+   * before unless it is STEEP_OK. */
+  int64_t code;
+} steep_step_report;
 
 /* One optimizer step. Tensors come in the order of `parameter` and
  * `state_begin`; all are dense FP32 matrices of the compiled shapes. */
@@ -140,7 +202,7 @@ typedef struct steep_step_args {
   int64_t step; /* the number of this applied update, 1 for the first */
   void *workspace;
   uint64_t workspace_bytes;
-  void *stream;           /* NULL on the CPU */
+  void *stream;           /* NULL on the CPU; a CUstream on a GPU */
   const steep_pool *pool; /* NULL: the caller's thread */
   char *message;          /* NULL, or receives one line on failure */
   uint64_t message_bytes;
@@ -148,6 +210,18 @@ typedef struct steep_step_args {
   double grad_norm;   /* Euclidean, over all gradients, after grad_scale */
   double clip_factor; /* 1 where the spec does not clip */
   int64_t nonfinite_parameter; /* the first with a non-finite gradient, or -1 */
+  /* Since 1.1, and on a GPU only. The step is then put on `stream`: STEEP_OK
+   * means that it was; tensors (aligned to 16 bytes), the workspace (to 256) and
+   * what scalars point to are device memory; `pool` must be NULL, and the results
+   * above stay as they are. */
+  steep_device *device; /* NULL: the step runs on the CPU */
+  /* NULL, or the number of updates applied so far, in place of `step`: it is
+   * read when the step runs, and counts an update that is applied. */
+  int64_t *step_counter;
+  /* NULL, or receives the report; between prepare and apply it may be changed,
+   * as the results above may on the CPU. NULL: a part of the workspace, which
+   * must then be left alone between the two. */
+  steep_step_report *report;
 } steep_step_args;
 
 #ifdef __cplusplus

@@ -7,13 +7,24 @@
 |* tensor or field, what was expected and what came.                          *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
-#include "Host.h"
+#include "Cuda.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+int32_t steep_host_say(char *message, uint64_t bytes, int32_t code,
+                       const char *format, ...) {
+  if (message && bytes > 0) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, (size_t)bytes, format, list);
+    va_end(list);
+  }
+  return code;
+}
 
 int32_t steep_host_fail(const steep_step_args *args, int32_t code,
                         const char *format, ...) {
@@ -51,6 +62,10 @@ const char *steep_host_quote(char out[STEEP_QUOTED_BYTES], const char *name) {
 double steep_host_scalar(const steep_scalar *scalar) {
   return scalar->flags & STEEP_SCALAR_POINTER ? (double)*scalar->pointer
                                               : scalar->value;
+}
+
+steep_device *steep_host_device(const steep_step_args *args) {
+  return args->struct_size < sizeof *args ? NULL : args->device;
 }
 
 void *steep_host_data(const DLTensor *tensor) {
@@ -101,11 +116,19 @@ static const char *title(char out[TITLE_BYTES], int role, int64_t index) {
 static int32_t check_layout(const steep_step_args *args, const char *what,
                             const DLTensor *tensor, int64_t rows,
                             int64_t columns) {
-  if (tensor->device.device_type != kDLCPU)
+  const steep_device *gpu = steep_host_device(args);
+  if (!gpu && tensor->device.device_type != kDLCPU)
     return steep_host_fail(
         args, STEEP_INVALID_ARGUMENT,
         "%s: expected a CPU tensor (DLPack device type 1), got device type %d",
         what, (int)tensor->device.device_type);
+  if (gpu && (tensor->device.device_type != kDLCUDA ||
+              tensor->device.device_id != gpu->ordinal))
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "%s: expected a tensor of GPU %d (DLPack device "
+                           "type 2), got device type %d, number %d",
+                           what, gpu->ordinal, (int)tensor->device.device_type,
+                           (int)tensor->device.device_id);
   if (tensor->dtype.code != kDLFloat || tensor->dtype.bits != 32 ||
       tensor->dtype.lanes != 1)
     return steep_host_fail(
@@ -141,6 +164,7 @@ static int32_t check_tensor(const steep_step_args *args, int role,
                             int64_t index, const DLTensor *tensor, int64_t rows,
                             int64_t columns) {
   char what[TITLE_BYTES];
+  unsigned alignment;
   int32_t code;
   if (!tensor)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
@@ -153,10 +177,12 @@ static int32_t check_tensor(const steep_step_args *args, int role,
   if (!tensor->data)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
                            "%s: expected data, got a NULL pointer", what);
-  if ((uintptr_t)steep_host_data(tensor) % sizeof(float) != 0)
+  /* Kernels of a GPU load four floats at a time. */
+  alignment = steep_host_device(args) ? 16 : 4;
+  if ((uintptr_t)steep_host_data(tensor) % alignment != 0)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
-                           "%s: expected data aligned to 4 bytes, got %p", what,
-                           steep_host_data(tensor));
+                           "%s: expected data aligned to %u bytes, got %p",
+                           what, alignment, steep_host_data(tensor));
   return STEEP_OK;
 }
 
@@ -183,6 +209,11 @@ static int32_t check_tensors(const steep_step_args *args, int32_t actions) {
       return code;
   }
   return STEEP_OK;
+}
+
+static uint64_t workspace_bytes(const steep_device *gpu) {
+  return gpu ? steep_host_tables.gpu->workspace_bytes(gpu->target)
+             : (uint64_t)steep_host_tables.workspace_bytes;
 }
 
 /*===----------------------------------------------------------------------===*\
@@ -233,14 +264,21 @@ static range *add(range *out, const DLTensor *tensor, int role, int64_t index) {
   return out + 1;
 }
 
+uint64_t steep_host_scratch_bytes(void) {
+  const steep_tables *t = &steep_host_tables;
+  return (uint64_t)(1 + 3 * t->parameter_count + t->state_count) *
+         sizeof(range);
+}
+
 static int32_t check_overlap(const steep_step_args *args, int32_t actions) {
   const steep_tables *t = &steep_host_tables;
+  const steep_device *gpu = steep_host_device(args);
   /* The workspace is large enough for this: see lib/Target/Plan.cpp. */
-  range *ranges = args->workspace, *end = ranges;
+  range *ranges = gpu ? gpu->scratch : args->workspace, *end = ranges;
   const range *reach = NULL, *written = NULL;
   int64_t i, count;
   end->begin = (uintptr_t)args->workspace;
-  end->end = end->begin + (uintptr_t)t->workspace_bytes;
+  end->end = end->begin + (uintptr_t)workspace_bytes(gpu);
   end->role = WORKSPACE;
   end->index = 0;
   ++end;
@@ -316,6 +354,9 @@ static int32_t check_scalar(const steep_step_args *args, const char *what,
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
                            "%s%s%s: expected a pointer to a float, got NULL",
                            what, of, label);
+  /* Device memory is looked at when the step runs. */
+  if ((scalar->flags & STEEP_SCALAR_POINTER) && steep_host_device(args))
+    return STEEP_OK;
   value = steep_host_scalar(scalar);
   if (!(fabs(value) <= FLT_MAX))
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
@@ -324,13 +365,17 @@ static int32_t check_scalar(const steep_step_args *args, const char *what,
   return STEEP_OK;
 }
 
+static int has_counter(const steep_step_args *args) {
+  return steep_host_device(args) && args->step_counter;
+}
+
 static int32_t check_scalars(const steep_step_args *args, int32_t actions) {
   const steep_tables *t = &steep_host_tables;
   int32_t code = check_scalar(args, "grad_scale", NULL, &args->grad_scale);
   int64_t i;
   if (code || !(actions & STEEP_APPLY))
     return code;
-  if (args->step < 1)
+  if (args->step < 1 && !has_counter(args))
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
                            "step: expected 1 for the first update and one more "
                            "for each that follows, got %lld",
@@ -346,23 +391,49 @@ static int32_t check_scalars(const steep_step_args *args, int32_t actions) {
 }
 
 static int32_t check_workspace(const steep_step_args *args) {
-  uint64_t bytes = (uint64_t)steep_host_tables.workspace_bytes;
+  const steep_device *gpu = steep_host_device(args);
+  uint64_t bytes = workspace_bytes(gpu);
+  unsigned alignment = gpu ? 256 : 64;
   if (args->workspace_bytes < bytes)
     return steep_host_fail(args, STEEP_WORKSPACE_TOO_SMALL,
                            "workspace: expected %llu bytes, got %llu",
                            (unsigned long long)bytes,
                            (unsigned long long)args->workspace_bytes);
-  if (!args->workspace || (uintptr_t)args->workspace % 64 != 0)
+  if (!args->workspace || (uintptr_t)args->workspace % alignment != 0)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
-                           "workspace: expected a pointer aligned to 64 bytes, "
+                           "workspace: expected a pointer aligned to %u bytes, "
                            "got %p",
-                           args->workspace);
+                           alignment, args->workspace);
+  return STEEP_OK;
+}
+
+static int32_t check_device(const steep_step_args *args) {
+  const steep_device *gpu = steep_host_device(args);
+  if (!gpu) {
+    if (args->struct_size < sizeof *args ||
+        (!args->step_counter && !args->report))
+      return STEEP_OK;
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "step_counter and report: expected NULL on the CPU");
+  }
+  if (gpu->magic != STEEP_DEVICE_MAGIC || !steep_host_tables.gpu)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "device: expected one that this artefact's "
+                           "device_open gave");
+  if ((uintptr_t)args->step_counter % 8 || (uintptr_t)args->report % 8)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "step_counter and report: expected pointers aligned "
+                           "to 8 bytes, got %p and %p",
+                           (void *)args->step_counter, (void *)args->report);
+  if (args->pool)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "pool: expected NULL on a GPU");
   return STEEP_OK;
 }
 
 static int32_t check_pool(const steep_step_args *args) {
   const steep_pool *pool = args->pool;
-  if (args->stream)
+  if (args->stream && !steep_host_device(args))
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
                            "stream: expected NULL on the CPU, got %p",
                            args->stream);
@@ -382,13 +453,15 @@ int32_t steep_host_check(const steep_step_args *args, int32_t actions) {
   if (!args)
     return STEEP_INVALID_ARGUMENT;
   /* A smaller structure has no message that could be trusted. */
-  if (args->struct_size < sizeof(steep_step_args))
+  if (args->struct_size < offsetof(steep_step_args, device))
     return STEEP_VERSION_MISMATCH;
   if (args->flags != 0)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
                            "flags: expected 0, got %u", (unsigned)args->flags);
-  code = check_count(args, "parameter_count", args->parameter_count,
-                     t->parameter_count);
+  code = check_device(args);
+  if (!code)
+    code = check_count(args, "parameter_count", args->parameter_count,
+                       t->parameter_count);
   if (!code && apply)
     code = check_count(args, "state_count", args->state_count, t->state_count);
   if (!code && apply)

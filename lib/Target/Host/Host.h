@@ -16,7 +16,12 @@
 /* What a call is about to do; decides which tensors must be there. */
 enum { STEEP_PREPARE = 1, STEEP_APPLY = 2 };
 
-/* Writes one line to args->message, where there is one; returns `code`. */
+/* Writes one line to `message`, where there is one; returns `code`. */
+int32_t steep_host_say(char *message, uint64_t bytes, int32_t code,
+                       const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same to args->message. */
 int32_t steep_host_fail(const steep_step_args *args, int32_t code,
                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -29,6 +34,13 @@ const char *steep_host_quote(char out[STEEP_QUOTED_BYTES], const char *name);
 /* Everything that can be wrong with the arguments, before anything is
  * written. */
 int32_t steep_host_check(const steep_step_args *args, int32_t actions);
+
+/* The GPU that the step runs on; NULL for the CPU. */
+steep_device *steep_host_device(const steep_step_args *args);
+
+/* Host memory that the check for overlap sorts in: the workspace on the CPU,
+ * the device object's on a GPU. */
+uint64_t steep_host_scratch_bytes(void);
 
 /* The scalar's value, now. */
 double steep_host_scalar(const steep_scalar *scalar);

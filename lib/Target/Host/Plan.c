@@ -1,11 +1,10 @@
-/*===-- Plan.c - what the optimizer is, and whether this CPU runs it -*- C
--*-=*\
+/*===-- Plan.c - what the optimizer is and what runs it -----------*- C -*-===*\
 |*                                                                            *|
 |* Part of the Steep project, under the Apache License v2.0 with LLVM         *|
 |* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
-#include "Host.h"
+#include "Cuda.h"
 
 #include <cpuid.h>
 
@@ -41,7 +40,7 @@ int32_t steep_host_export_plan(steep_plan *plan) {
   int64_t i;
   if (!plan)
     return STEEP_INVALID_ARGUMENT;
-  if (plan->struct_size < sizeof(steep_plan))
+  if (plan->struct_size < offsetof(steep_plan, device_target_count))
     return STEEP_VERSION_MISMATCH;
   for (i = 0; i < t->feature_count; ++i)
     if (!has_feature(&t->features[i], states))
@@ -53,6 +52,10 @@ int32_t steep_host_export_plan(steep_plan *plan) {
   plan->group_count = t->group_count;
   plan->workspace_bytes = (uint64_t)t->workspace_bytes;
   plan->workspace_alignment = 64;
+  if (plan->struct_size < sizeof(steep_plan))
+    return STEEP_OK;
+  plan->device_target_count = t->gpu_target_count;
+  plan->device_bytes = t->gpu ? t->gpu->device_bytes() : 0;
   return STEEP_OK;
 }
 

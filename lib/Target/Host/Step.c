@@ -200,6 +200,8 @@ int32_t steep_host_export_prepare(steep_step_args *args) {
   int32_t code = steep_host_check(args, STEEP_PREPARE);
   if (code)
     return code;
+  if (steep_host_device(args))
+    return steep_host_tables.gpu->step(args, STEEP_PREPARE);
   prepare(args);
   return args->nonfinite_parameter < 0 ? STEEP_OK : report_nonfinite(args);
 }
@@ -237,6 +239,8 @@ int32_t steep_host_export_apply(steep_step_args *args) {
   int32_t code = steep_host_check(args, STEEP_APPLY);
   if (code)
     return code;
+  if (steep_host_device(args))
+    return steep_host_tables.gpu->step(args, STEEP_APPLY);
   if (args->nonfinite_parameter < -1 ||
       args->nonfinite_parameter >= args->parameter_count)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
@@ -258,6 +262,8 @@ int32_t steep_host_export_step(steep_step_args *args) {
   int32_t code = steep_host_check(args, STEEP_PREPARE | STEEP_APPLY);
   if (code)
     return code;
+  if (steep_host_device(args))
+    return steep_host_tables.gpu->step(args, STEEP_PREPARE | STEEP_APPLY);
   prepare(args);
   if (args->nonfinite_parameter >= 0)
     return report_nonfinite(args);

@@ -12,6 +12,8 @@
 #ifndef STEEP_HOST_TABLES_H
 #define STEEP_HOST_TABLES_H
 
+#include "steep/steep.h"
+
 #include <stdint.h>
 
 /* Runs blocks begin .. end - 1 of a kernel's grid on one matrix. slots[i] is
@@ -93,6 +95,73 @@ typedef struct {
   int64_t xcr0; /* bits the operating system must have enabled */
 } steep_feature_entry;
 
+/*===----------------------------------------------------------------------===*\
+|* GPUs                                                                       *|
+\*===----------------------------------------------------------------------===*/
+
+/* A compiled kernel: what a launch needs to know of it. */
+typedef struct {
+  const char *name;
+  int64_t block[3]; /* threads of a block */
+  int64_t shared;   /* bytes of dynamic shared memory */
+  /* 1: weights, gradients, states and updates are tables of pointers, one a
+   * matrix of the wave; 0: they are the pointers of the only matrix. */
+  int64_t tables;
+} steep_gpu_function_entry;
+
+/* One launch. Its arguments are the slots, then the bytes from one matrix's
+ * workspace to the next, then the address of the step's skip flag. */
+typedef struct {
+  int64_t function; /* which of the target's */
+  int64_t grid;     /* blocks for one matrix */
+  int64_t slot_count;
+  const steep_slot_entry *slots;
+} steep_gpu_kernel_entry;
+
+/* A step function, as steep_function_entry. */
+typedef struct {
+  int64_t kernel_count;
+  const steep_gpu_kernel_entry *kernels;
+  int64_t workspace_bytes;
+  int64_t squares_count;
+} steep_gpu_step_entry;
+
+/* The GPU's side of the batch of the same index. */
+typedef struct {
+  const steep_gpu_step_entry *plain;
+  const steep_gpu_step_entry *with_update;
+  const steep_gpu_step_entry *squares;
+  int64_t wave;
+  int64_t squares_wave;
+} steep_gpu_batch_entry;
+
+typedef struct {
+  const char *data; /* NULL: there is none */
+  int64_t bytes;
+} steep_gpu_image;
+
+/* One GPU architecture. */
+typedef struct {
+  const char *name;
+  int64_t capability; /* 90 for 9.0 */
+  int64_t exact;      /* 1: it runs on this capability alone, as sm_90a does */
+  steep_gpu_image cubin, ptx, bitcode;
+  int64_t function_count;
+  const steep_gpu_function_entry *functions;
+  const steep_gpu_batch_entry *batches;
+  int64_t wave_bytes; /* of workspace that the waves need */
+} steep_gpu_target;
+
+/* The functions of Cuda*.c that others call. */
+typedef struct {
+  /* Puts what `actions` (Host.h) says on the device's stream. */
+  int32_t (*step)(const steep_step_args *args, int32_t actions);
+  /* Device memory that a step on this target works in. */
+  uint64_t (*workspace_bytes)(const steep_gpu_target *target);
+  /* Host memory of an opened device, whichever target it takes. */
+  uint64_t (*device_bytes)(void);
+} steep_gpu_entries;
+
 typedef struct {
   const char *name;
   const char *build_info;
@@ -111,6 +180,10 @@ typedef struct {
   int64_t sums_bytes;       /* one double a parameter, rounded up to 64 */
   int64_t workspace_bytes;  /* all of it */
   int64_t workspace_offset; /* where the waves' part begins */
+  int64_t gpu_target_count;
+  const steep_gpu_target *gpu_targets;
+  /* Cuda.h; NULL, and not linked in, where there is no GPU. */
+  const steep_gpu_entries *gpu;
 } steep_tables;
 
 extern const steep_tables steep_host_tables;
