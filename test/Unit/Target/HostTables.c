@@ -1,5 +1,4 @@
-/*===-- HostTables.c - an optimizer by hand for the host code's test -*- C
--*-=*\
+/*===-- HostTables.c - an optimizer by hand for tests -------------*- C -*-===*\
 |*                                                                            *|
 |* Part of the Steep project, under the Apache License v2.0 with LLVM         *|
 |* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
@@ -8,7 +7,7 @@
 |* tables; one block is one row. The update goes through the workspace.       *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
-#include "lib/Target/Host/Tables.h"
+#include "lib/Target/Host/Cuda.h"
 
 enum { ROWS = 4, COLUMNS = 8 };
 
@@ -82,6 +81,56 @@ static const steep_function_entry squares = {1, squares_kernels, 0, ROWS};
 static const steep_function_entry plain = {2, plain_kernels, 192, 0};
 static const steep_function_entry with_update = {2, update_kernels, 0, 0};
 
+/* The same for GPUs: FakeDriver.c has the kernels. */
+static const steep_gpu_function_entry functions[] = {
+    {"squares", {1, 1, 1}, 0, 1},
+    {"average", {2, 3, 1}, 65536, 1},
+    {"average_update", {1, 1, 1}, 0, 1},
+    {"apply", {1, 1, 1}, 16, 1},
+    {"apply_update", {1, 1, 1}, 0, 1}};
+static const steep_gpu_kernel_entry gpu_squares_kernels[] = {
+    {0, ROWS, 2, squares_slots}};
+static const steep_gpu_kernel_entry gpu_plain_kernels[] = {
+    {1, ROWS, 5, average_slots}, {3, ROWS, 5, apply_slots}};
+static const steep_gpu_kernel_entry gpu_update_kernels[] = {
+    {2, ROWS, 5, average_update_slots}, {4, ROWS, 5, apply_update_slots}};
+static const steep_gpu_step_entry gpu_squares = {1, gpu_squares_kernels, 0,
+                                                 ROWS};
+static const steep_gpu_step_entry gpu_plain = {2, gpu_plain_kernels, 192, 0};
+static const steep_gpu_step_entry gpu_update = {2, gpu_update_kernels, 0, 0};
+static const steep_gpu_batch_entry gpu_batches[] = {
+    {&gpu_plain, &gpu_update, &gpu_squares, 2, 2}};
+static const steep_gpu_target targets[] = {{"sm_80",
+                                            80,
+                                            0,
+                                            {"cubin 80", 9},
+                                            {"ptx 80", 7},
+                                            {"bitcode 80", 11},
+                                            5,
+                                            functions,
+                                            gpu_batches,
+                                            384},
+                                           {"sm_90a",
+                                            90,
+                                            1,
+                                            {"cubin 90a", 10},
+                                            {"ptx 90a", 8},
+                                            {"bitcode 90a", 12},
+                                            5,
+                                            functions,
+                                            gpu_batches,
+                                            384},
+                                           {"sm_90",
+                                            90,
+                                            0,
+                                            {0, 0},
+                                            {"ptx 90", 7},
+                                            {"bitcode 90", 11},
+                                            5,
+                                            functions,
+                                            gpu_batches,
+                                            384}};
+
 static const int64_t members[] = {0, 1, 2}, shape[] = {ROWS, COLUMNS};
 static const steep_batch_entry batches[] = {
     {&plain, &with_update, &squares, 3, members, 2, 2}};
@@ -113,4 +162,7 @@ const steep_tables steep_host_tables = {
     .sums_bytes = 64,
     .workspace_bytes = 448, /* 64 and two matrices, or 13 ranges of 32 */
     .workspace_offset = 64,
+    .gpu_target_count = 3,
+    .gpu_targets = targets,
+    .gpu = &steep_gpu_functions,
 };

@@ -1,0 +1,25 @@
+/*===-- FakeDriver.h - what tests tell the fake driver ------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the Steep project, under the Apache License v2.0 with LLVM         *|
+|* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#ifndef STEEP_TEST_UNIT_TARGET_FAKEDRIVER_H
+#define STEEP_TEST_UNIT_TARGET_FAKEDRIVER_H
+
+void fake_set_capability(int value);
+/* The launch of this number from now on fails. */
+void fake_fail_launch(int number);
+/* The image that was loaded last, and how many are loaded. */
+const char *fake_loaded(void);
+int fake_loads(void);
+/* Is a context current? */
+int fake_current(void);
+/* The most dynamic shared memory of a launch. */
+unsigned fake_shared(void);
+/* Record launches instead of running them; run what was recorded. */
+void fake_record(int on);
+void fake_replay(void);
+int fake_recorded(void);
+
+#endif /* STEEP_TEST_UNIT_TARGET_FAKEDRIVER_H */
