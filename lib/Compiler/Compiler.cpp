@@ -19,6 +19,7 @@
 #include "lib/Target/CodeGen.h"
 #include "lib/Target/Linker.h"
 #include "lib/Target/Manifest.h"
+#include "lib/Target/NVPTX.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
@@ -60,11 +61,16 @@ public:
   Error run();
 
 private:
+  Error readTargets();
   Error readSpec();
   Error checkSpec();
   Error addParameters();
   Error lower();
+  /// The kernels of `bound` (a module at the bound level) for one GPU.
+  Error lowerForGPU(const GPU &gpu, ModuleOp bound);
+  Error emitForGPU();
   Error writeArtefact();
+  Error writeGPUFiles(OutputFolder &files);
 
   /// Runs a pipeline and dumps what comes out; `emitted` is set when that is
   /// all that was asked for.
@@ -73,6 +79,9 @@ private:
   Error emitText(StringRef text);
   Error dump(StringRef file, StringRef text);
   Error dumpModule(StringRef file);
+  bool emitsForGPU() const {
+    return options.emit == Stage::PTX || options.emit == Stage::Cubin;
+  }
   Error generate(CodeKind kind, std::string &code);
   Error reported(StringRef stage);
 
@@ -84,7 +93,10 @@ private:
   OwningOpRef<ModuleOp> module;
   optim::SpecOp spec;
   CPU cpu;
+  std::vector<GPU> gpus;
+  std::optional<Ptxas> ptxas;
   Plan plan;
+  std::vector<GPUCode> gpuCodes;
   std::string sha256, manifest;
   std::optional<Linker> linker;
   llvm::LLVMContext llvmContext;
@@ -255,6 +267,12 @@ Error Compilation::lower() {
                              [](OpPassManager &pm) { buildBindPipeline(pm); });
       error || emitted)
     return error;
+  for (const GPU &gpu : gpus)
+    if (options.emit.value_or(Stage::PTX) >= Stage::PTX)
+      if (Error error = lowerForGPU(gpu, *module))
+        return error;
+  if (emitsForGPU())
+    return emitForGPU();
   if (Error error = runStage(
           "2-geo", Stage::Geo,
           [&](OpPassManager &pm) { buildGeometryPipeline(pm, pipeline); });
@@ -280,11 +298,83 @@ Error Compilation::lower() {
 }
 
 //===----------------------------------------------------------------------===//
+// GPUs
+//===----------------------------------------------------------------------===//
+
+Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
+  OwningOpRef<ModuleOp> kernels = bound.clone();
+  auto stage = [&](StringRef name,
+                   llvm::function_ref<void(OpPassManager &)> build) -> Error {
+    PassManager manager(&context);
+    build(manager);
+    std::string file = (name + "." + gpu.name).str();
+    if (failed(manager.run(*kernels))) {
+      llvm::consumeError(dump(file + ".failed.mlir", textOf(*kernels)));
+      return reported(file);
+    }
+    return dump(file + ".mlir", textOf(*kernels));
+  };
+  PipelineOptions pipeline;
+  if (Error error = stage("3-block", [&](OpPassManager &pm) {
+        buildGeometryPipeline(pm, pipeline);
+        buildGPUPipeline(pm, pipeline);
+      }))
+    return error;
+  FailureOr<Plan> extracted = extractPlan(*kernels);
+  if (failed(extracted))
+    return reported("plan");
+  GPUCode code{gpu, std::move(*extracted), {}, "", "", "", ""};
+  kernels->walk([](optim::SpecOp op) { op.erase(); });
+  if (Error error = stage("4-llvm", [&](OpPassManager &pm) {
+        buildNVPTXPipeline(pm, pipeline);
+      }))
+    return error;
+  auto functions = readGPUFunctions(*kernels);
+  if (!functions)
+    return functions.takeError();
+  code.functions = std::move(*functions);
+  auto device = translateKernels(*kernels, gpu, llvmContext);
+  if (!device)
+    return device.takeError();
+  if (Error error = completeDeviceModule(**device, gpu))
+    return error;
+  if (Error error =
+          generateDeviceCode(**device, code, ptxas, spec.getSymName()))
+    return error;
+  gpuCodes.push_back(std::move(code));
+  return dump("6-" + gpuFileName(gpuCodes.back().plan, gpu, "ptx"),
+              gpuCodes.back().ptx);
+}
+
+/// --emit=ptx and --emit=cubin, of one GPU.
+Error Compilation::emitForGPU() {
+  const GPUCode &code = gpuCodes.front();
+  return emitText(options.emit == Stage::PTX ? code.ptx : code.cubin);
+}
+
+Error Compilation::writeGPUFiles(OutputFolder &files) {
+  for (const GPUCode &code : gpuCodes) {
+    auto name = [&](StringRef ending) {
+      return gpuFileName(plan, code.gpu, ending);
+    };
+    if (Error error = files.write(name("bc"), code.bitcode))
+      return error;
+    if (Error error = files.write(name("ptx"), code.ptx))
+      return error;
+    if (code.cubin.empty())
+      files.retire(name("cubin"));
+    else if (Error error = files.write(name("cubin"), code.cubin))
+      return error;
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
 // The artefact
 //===----------------------------------------------------------------------===//
 
 Error Compilation::generate(CodeKind kind, std::string &code) {
-  auto built = buildModule(*module, plan, cpu, manifest, llvmContext);
+  auto built = buildModule(*module, plan, cpu, gpuCodes, manifest, llvmContext);
   if (!built)
     return built.takeError();
   auto generated = generateCode(**built, cpu, kind);
@@ -296,7 +386,7 @@ Error Compilation::generate(CodeKind kind, std::string &code) {
 
 Error Compilation::writeArtefact() {
   linker = findLinker();
-  manifest = writeManifest(plan, cpu, sha256, linker.has_value());
+  manifest = writeManifest(plan, cpu, gpuCodes, sha256, linker.has_value());
   std::string code;
   if (!options.dumpStages.empty()) {
     if (Error error = generate(CodeKind::IR, code))
@@ -334,7 +424,10 @@ Error Compilation::writeArtefact() {
   } else {
     files.retire(library);
   }
-  if (Error error = files.write(plan.name + ".h", writeHeader(plan)))
+  if (Error error =
+          files.write(plan.name + ".h", writeHeader(plan, !gpuCodes.empty())))
+    return error;
+  if (Error error = writeGPUFiles(files))
     return error;
   // Last: an artefact with a manifest is whole.
   if (Error error = files.write(plan.name + ".json", manifest))
@@ -348,11 +441,31 @@ Error Compilation::writeArtefact() {
   return Error::success();
 }
 
-Error Compilation::run() {
-  auto parsed = parseCPU(options.target);
+Error Compilation::readTargets() {
+  auto parsed = parseTargets(options.target);
   if (!parsed)
     return parsed.takeError();
-  cpu = std::move(*parsed);
+  cpu = std::move(parsed->cpu);
+  gpus = std::move(parsed->gpus);
+  if (!gpus.empty())
+    ptxas = findPtxas();
+  if (!emitsForGPU())
+    return Error::success();
+  bool isCubin = options.emit == Stage::Cubin;
+  if (gpus.size() != 1)
+    return llvm::createStringError(
+        llvm::Twine("--emit=") + (isCubin ? "cubin" : "ptx") +
+        ": expected one GPU in --target, got '" + options.target + "'");
+  if (isCubin && !ptxas)
+    return llvm::createStringError(
+        "--emit=cubin: found no ptxas in STEEP_CUDA, CUDA_HOME or PATH; "
+        "tools/fetch-cuda.sh gets one");
+  return Error::success();
+}
+
+Error Compilation::run() {
+  if (Error error = readTargets())
+    return error;
   if (!options.emit && !options.output.empty())
     if (Error error = OutputFolder::check(options.output))
       return error;

@@ -16,12 +16,12 @@
 namespace steepc {
 
 /// What --emit asks for instead of an artefact.
-enum class Stage { Optim, Geo, Block, LLVM, Asm, Obj };
+enum class Stage { Optim, Geo, Block, LLVM, Asm, Obj, PTX, Cubin };
 
 struct CompileOptions {
   std::string spec;              ///< path of the .mlir file
   std::string parameters;        ///< path; empty: the spec has optim.parameter
-  std::string target = "native"; ///< see parseCPU()
+  std::string target = "native"; ///< see parseTargets()
   std::string name;              ///< of the artefact; empty: the spec's
   std::string onlyRule;          ///< see keepOnlyRule(); empty: all of the spec
   /// The artefact's folder; with `emit`, a file, where "" or "-" is `out`.

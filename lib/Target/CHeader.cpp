@@ -52,7 +52,7 @@ static void writeParameters(raw_ostream &out, const Plan &plan) {
   out << " */\n";
 }
 
-std::string writeHeader(const Plan &plan) {
+std::string writeHeader(const Plan &plan, bool withGPU) {
   std::string text;
   raw_string_ostream out(text);
   // Unlike the guard of steep.h for every name, and for "a" unlike for "A".
@@ -84,8 +84,11 @@ std::string writeHeader(const Plan &plan) {
       << "int32_t " << prefix << "apply(steep_step_args *args);\n"
       << "int32_t " << prefix << "step(steep_step_args *args);\n"
       << "steep_pool *" << prefix << "pool_create(int32_t threads);\n"
-      << "void " << prefix << "pool_destroy(steep_pool *pool);\n\n"
-      << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
+      << "void " << prefix << "pool_destroy(steep_pool *pool);\n";
+  if (withGPU)
+    out << "int32_t " << prefix << "device_open(steep_device_args *args);\n"
+        << "int32_t " << prefix << "device_close(steep_device *device);\n";
+  out << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
   return text;
 }
 

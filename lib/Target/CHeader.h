@@ -12,7 +12,7 @@
 namespace steepc {
 
 /// NAME.h: C99 that needs no other header of Steep.
-std::string writeHeader(const Plan &plan);
+std::string writeHeader(const Plan &plan, bool withGPU);
 
 } // namespace steepc
 

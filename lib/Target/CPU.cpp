@@ -128,10 +128,6 @@ static bool isKnownCPU(llvm::StringRef cpu) {
 }
 
 static llvm::Error unknownCPU(llvm::StringRef cpu) {
-  if (cpu.starts_with("sm_"))
-    return failure("--target: '{0}' is a GPU, and GPU code generation is not "
-                   "part of this version; expected a CPU",
-                   cpu);
   return failure(
       "--target: unknown CPU '{0}'; expected native, x86-64, "
       "x86-64-v2, x86-64-v3, x86-64-v4 or a CPU that `llc -mcpu=help` "
@@ -169,12 +165,8 @@ llvm::Expected<CPU> parseCPU(llvm::StringRef text) {
   initializeX86();
   llvm::SmallVector<llvm::StringRef> cpus;
   text.split(cpus, ',');
-  if (cpus.size() != 1) {
-    for (llvm::StringRef one : cpus)
-      if (one.starts_with("sm_"))
-        return unknownCPU(one);
+  if (cpus.size() != 1)
     return failure("--target: expected one CPU, got '{0}'", text);
-  }
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, '+');
   CPU cpu;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CodeGen.h"
 
+#include "lib/Target/Child.h"
 #include "lib/Target/HostCode.h"
 #include "lib/Target/Tables.h"
 
@@ -13,7 +14,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Operator.h"
@@ -23,13 +23,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace llvm;
 
@@ -55,9 +48,7 @@ static std::unique_ptr<TargetMachine> createMachine(const CPU &cpu) {
                                   std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
-/// FMAs and reductions are explicit in the IR; a flag would let LLVM choose
-/// others, and results would depend on what it chose.
-static Error checkNoFastMath(const Module &module) {
+Error checkNoFastMath(const Module &module) {
   for (const Function &function : module)
     for (const Instruction &instruction : instructions(function))
       if (auto *op = dyn_cast<FPMathOperator>(&instruction))
@@ -67,10 +58,9 @@ static Error checkNoFastMath(const Module &module) {
   return Error::success();
 }
 
-Expected<std::unique_ptr<Module>> buildModule(mlir::ModuleOp kernels,
-                                              const Plan &plan, const CPU &cpu,
-                                              StringRef manifest,
-                                              LLVMContext &context) {
+Expected<std::unique_ptr<Module>>
+buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
+            ArrayRef<GPUCode> gpus, StringRef manifest, LLVMContext &context) {
   mlir::registerBuiltinDialectTranslation(*kernels->getContext());
   mlir::registerLLVMDialectTranslation(*kernels->getContext());
   std::unique_ptr<Module> module =
@@ -83,11 +73,11 @@ Expected<std::unique_ptr<Module>> buildModule(mlir::ModuleOp kernels,
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   setKernelTarget(*module, cpu);
-  if (Error error = addTables(*module, plan, cpu, manifest))
+  if (Error error = addTables(*module, plan, cpu, manifest, gpus))
     return error;
   if (Error error = checkNoFastMath(*module))
     return error;
-  if (Error error = linkHostCode(*module, plan.name))
+  if (Error error = linkHostCode(*module, plan.name, !gpus.empty()))
     return error;
   std::string problem;
   raw_string_ostream stream(problem);
@@ -98,7 +88,7 @@ Expected<std::unique_ptr<Module>> buildModule(mlir::ModuleOp kernels,
 }
 
 //===----------------------------------------------------------------------===//
-// The child
+// The code
 //===----------------------------------------------------------------------===//
 
 static void optimize(Module &module, TargetMachine &machine) {
@@ -136,85 +126,11 @@ static bool emit(Module &module, const CPU &cpu, CodeKind kind,
   return true;
 }
 
-/// Everything of an anonymous file.
-static std::string readAll(int file) {
-  std::string bytes;
-  off_t size = lseek(file, 0, SEEK_END);
-  if (size <= 0)
-    return bytes;
-  bytes.resize(size_t(size));
-  size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t got = pread(file, &bytes[done], bytes.size() - done, off_t(done));
-    if (got <= 0)
-      return std::string();
-    done += size_t(got);
-  }
-  return bytes;
-}
-
-/// The line of the child's output that says what went wrong.
-static std::string reasonIn(StringRef log, int status) {
-  SmallVector<StringRef> lines;
-  log.split(lines, '\n', -1, false);
-  for (StringRef line : lines)
-    if (line.consume_front("LLVM ERROR: ") || line.consume_front("error: "))
-      return line.str();
-  if (!lines.empty())
-    return lines.front().str();
-  if (WIFSIGNALED(status))
-    return std::string("it ended with ") + strsignal(WTERMSIG(status));
-  return "it failed without a message";
-}
-
-[[noreturn]] static void runChild(Module &module, const CPU &cpu, CodeKind kind,
-                                  int result, int log) {
-  // The parent reports; a handler of the parent must not run here.
-  for (int signal : {SIGABRT, SIGSEGV, SIGILL, SIGBUS, SIGFPE})
-    std::signal(signal, SIG_DFL);
-  dup2(log, STDERR_FILENO);
-  dup2(log, STDOUT_FILENO);
-  bool good;
-  {
-    raw_fd_ostream out(result, /*shouldClose=*/false);
-    good = emit(module, cpu, kind, out);
-    out.flush();
-    good = good && !out.has_error();
-    out.clear_error();
-  }
-  _exit(good ? 0 : 1);
-}
-
 Expected<std::string> generateCode(Module &module, const CPU &cpu,
                                    CodeKind kind) {
-  int result = memfd_create("steep-code", MFD_CLOEXEC);
-  int log = memfd_create("steep-log", MFD_CLOEXEC);
-  scope_exit close([&] {
-    ::close(result);
-    ::close(log);
+  return runInChild(cpu.cpu, [&](raw_pwrite_stream &out) {
+    return emit(module, cpu, kind, out);
   });
-  if (result < 0 || log < 0)
-    return createStringError("cannot create a temporary file: " +
-                             Twine(strerror(errno)));
-  outs().flush();
-  errs().flush();
-  pid_t child = fork();
-  if (child < 0)
-    return createStringError("cannot start a child process: " +
-                             Twine(strerror(errno)));
-  if (child == 0)
-    runChild(module, cpu, kind, result, log);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return createStringError("lost the code generator's process");
-  if (status != 0)
-    return createStringError("LLVM cannot generate code for " + cpu.cpu + ": " +
-                             reasonIn(readAll(log), status));
-  std::string code = readAll(result);
-  if (code.empty())
-    return createStringError("LLVM generated no code for " + cpu.cpu);
-  return code;
 }
 
 } // namespace steepc

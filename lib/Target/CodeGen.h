@@ -8,7 +8,7 @@
 #define STEEP_LIB_TARGET_CODEGEN_H
 
 #include "lib/Target/CPU.h"
-#include "lib/Target/Plan.h"
+#include "lib/Target/DeviceCode.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
@@ -19,11 +19,16 @@ namespace steepc {
 
 enum class CodeKind { IR, Assembly, Object };
 
-/// Turns a module of the LLVM dialect into one of LLVM, with the host code and
-/// the tables of the plan. The caller owns the context.
+/// Turns a module of the LLVM dialect into one of LLVM, with the host code, the
+/// tables of the plan and the images for GPUs. The caller owns the context.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
-            llvm::StringRef manifest, llvm::LLVMContext &context);
+            llvm::ArrayRef<GPUCode> gpus, llvm::StringRef manifest,
+            llvm::LLVMContext &context);
+
+/// FMAs and reductions are explicit in the IR; a flag would let LLVM choose
+/// others, and results would depend on what it chose.
+llvm::Error checkNoFastMath(const llvm::Module &module);
 
 /// Optimizes and emits in a child process, so that an abort there is an error
 /// here. The calling process must have one thread only.

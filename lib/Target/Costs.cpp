@@ -7,6 +7,7 @@
 #include "lib/Target/Costs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -106,7 +107,7 @@ static std::optional<int64_t> largest(OpFoldResult value) {
   return succeeded(bound) ? std::optional(*bound) : std::nullopt;
 }
 
-/// Iterations of a loop; 1 where they are not known.
+/// Iterations of what an op holds; 1 where they are not known.
 static double tripsOf(Operation *op) {
   auto constant = [](OpFoldResult value) { return getConstantIntValue(value); };
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -125,6 +126,13 @@ static double tripsOf(Operation *op) {
       if (l && h && s && *s > 0)
         trips *= double((*h - *l + *s - 1) / *s);
     }
+    return trips;
+  }
+  // What is not tiled stands for its loops.
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    double trips = 1;
+    for (int64_t range : linalgOp.getStaticLoopRanges())
+      trips *= double(std::max<int64_t>(range, 1));
     return trips;
   }
   return 1;

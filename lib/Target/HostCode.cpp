@@ -7,6 +7,9 @@
 #include "lib/Target/HostCode.h"
 
 #include "hostCheck.inc"
+#include "hostCudaDevice.inc"
+#include "hostCudaDriver.inc"
+#include "hostCudaStep.inc"
 #include "hostPlan.inc"
 #include "hostPool.inc"
 #include "hostStep.inc"
@@ -42,12 +45,16 @@ void setKernelTarget(Module &module, const CPU &cpu) {
   }
 }
 
-Error linkHostCode(Module &module, StringRef name) {
+Error linkHostCode(Module &module, StringRef name, bool withGPU) {
   for (GlobalValue &value : module.global_values())
     if (!value.isDeclaration() && !value.hasLocalLinkage())
       value.setVisibility(GlobalValue::HiddenVisibility);
-  for (StringRef bitcode : {bytesOf(hostCheck), bytesOf(hostPlan),
-                            bytesOf(hostPool), bytesOf(hostStep)}) {
+  SmallVector<StringRef> files = {bytesOf(hostCheck), bytesOf(hostPlan),
+                                  bytesOf(hostPool), bytesOf(hostStep)};
+  if (withGPU)
+    files.append({bytesOf(hostCudaDevice), bytesOf(hostCudaDriver),
+                  bytesOf(hostCudaStep)});
+  for (StringRef bitcode : files) {
     auto host = parseBitcodeFile(MemoryBufferRef(bitcode, "steep host code"),
                                  module.getContext());
     if (!host)

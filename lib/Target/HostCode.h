@@ -16,10 +16,11 @@ namespace steepc {
 /// Every function of the module uses `cpu`, and vectors as wide as it has.
 void setKernelTarget(llvm::Module &module, const CPU &cpu);
 
-/// Links the host code (lib/Target/Host) to a module that holds kernels and
-/// `steep_host_tables`, gives its entries the names steep_NAME_*, and makes all
-/// else internal.
-llvm::Error linkHostCode(llvm::Module &module, llvm::StringRef name);
+/// Links the host code (lib/Target/Host), with the launcher of GPU kernels or
+/// without, to a module that holds kernels and `steep_host_tables`, gives its
+/// entries the names steep_NAME_*, and makes all else internal.
+llvm::Error linkHostCode(llvm::Module &module, llvm::StringRef name,
+                         bool withGPU);
 
 } // namespace steepc
 

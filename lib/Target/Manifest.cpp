@@ -79,7 +79,8 @@ public:
   ManifestWriter(raw_ostream &out, const Plan &plan)
       : writer(out), json(writer.json), plan(plan) {}
 
-  void write(const CPU &cpu, StringRef specSha256, bool hasLibrary);
+  void write(const CPU &cpu, ArrayRef<GPUCode> gpus, StringRef specSha256,
+             bool hasLibrary);
 
 private:
   void writeHead(const CPU &cpu, StringRef specSha256);
@@ -87,6 +88,9 @@ private:
   void writeParameters();
   void writeKernels(const StepFunction &function);
   void writeBatches();
+  void writeGPUKernels(const GPUCode &code, const StepFunction &function);
+  void writeGPU(const GPUCode &code);
+  void writeGPUs(ArrayRef<GPUCode> gpus);
 
   Writer writer;
   json::OStream &json;
@@ -207,13 +211,92 @@ void ManifestWriter::writeBatches() {
   });
 }
 
-void ManifestWriter::write(const CPU &cpu, StringRef specSha256,
-                           bool hasLibrary) {
+void ManifestWriter::writeGPUKernels(const GPUCode &code,
+                                     const StepFunction &function) {
+  for (const Kernel &kernel : function.kernels)
+    json.object([&] {
+      const GPUFunction &entry = code.functions[code.indexOf(kernel.symbol)];
+      json.attribute("name", kernel.symbol);
+      json.attribute("grid", kernel.grid);
+      json.attributeBegin("block");
+      json.rawValue("[" + std::to_string(entry.block[0]) + ", " +
+                    std::to_string(entry.block[1]) + ", " +
+                    std::to_string(entry.block[2]) + "]");
+      json.attributeEnd();
+      json.attribute("dynamic_shared_bytes", entry.dynamicShared);
+      if (entry.resources) {
+        const KernelResources &taken = *entry.resources;
+        json.attribute("shared_bytes", entry.sharedBytes());
+        json.attribute("registers", taken.registers);
+        json.attribute("spill_bytes", taken.spillStores + taken.spillLoads);
+        writer.number("occupancy",
+                      occupancy(code.gpu, entry.threads(), taken.registers,
+                                entry.sharedBytes()));
+      }
+      json.attribute("config", kernel.config);
+      writer.number("bytes", kernel.bytes);
+      writer.number("flops", kernel.flops);
+    });
+}
+
+void ManifestWriter::writeGPU(const GPUCode &code) {
+  const GPU &gpu = code.gpu;
+  json.attribute("name", gpu.name);
+  json.attribute("capability", std::to_string(gpu.capability / 10) + "." +
+                                   std::to_string(gpu.capability % 10));
+  json.attribute("ptx_version", std::to_string(gpu.ptxVersion / 10) + "." +
+                                    std::to_string(gpu.ptxVersion % 10));
+  if (code.cubin.empty())
+    json.attribute("ptxas", nullptr);
+  else
+    json.attribute("ptxas", code.ptxasVersion);
+  json.attributeObject("files", [&] {
+    json.attribute("ptx", gpuFileName(plan, gpu, "ptx"));
+    json.attribute("bitcode", gpuFileName(plan, gpu, "bc"));
+    if (!code.cubin.empty())
+      json.attribute("cubin", gpuFileName(plan, gpu, "cubin"));
+  });
+  json.attributeArray("batches", [&] {
+    for (const Batch &batch : code.plan.batches)
+      json.object([&] {
+        const StepFunction &function = code.plan.functions[batch.plain];
+        json.attribute("function", batch.name);
+        json.attribute("workspace_bytes", function.workspaceBytes);
+        json.attribute("wave", batch.wave);
+        json.attributeArray("kernels", [&] {
+          writeGPUKernels(code, code.plan.functions[batch.squares]);
+          writeGPUKernels(code, function);
+        });
+        writer.number("bytes", movedBytes(code.plan, batch));
+        writer.number("flops", operations(code.plan, batch));
+        writer.number("least_bytes", leastBytes(code.plan, batch));
+      });
+  });
+}
+
+void ManifestWriter::writeGPUs(ArrayRef<GPUCode> gpus) {
+  if (gpus.empty())
+    return;
+  json.attributeObject("gpu", [&] {
+    json.attribute("run_on_gpu", false);
+    json.attribute(
+        "note", "compiled without a GPU: registers, spills and shared memory "
+                "are what ptxas says, occupancy is computed from them");
+    json.attributeArray("targets", [&] {
+      for (const GPUCode &code : gpus)
+        json.object([&] { writeGPU(code); });
+    });
+  });
+}
+
+void ManifestWriter::write(const CPU &cpu, ArrayRef<GPUCode> gpus,
+                           StringRef specSha256, bool hasLibrary) {
   json.object([&] {
     writeHead(cpu, specSha256);
     writeRecipe();
     writeParameters();
     writeBatches();
+    writeGPUs(gpus);
     json.attributeObject("files", [&] {
       if (hasLibrary)
         json.attribute("library", "lib" + plan.name + ".so");
@@ -223,11 +306,16 @@ void ManifestWriter::write(const CPU &cpu, StringRef specSha256,
   });
 }
 
+std::string gpuFileName(const Plan &plan, const GPU &gpu, StringRef ending) {
+  return (plan.name + "." + gpu.name + "." + ending).str();
+}
+
 std::string writeManifest(const Plan &plan, const CPU &cpu,
-                          StringRef specSha256, bool hasLibrary) {
+                          ArrayRef<GPUCode> gpus, StringRef specSha256,
+                          bool hasLibrary) {
   std::string text;
   raw_string_ostream out(text);
-  ManifestWriter(out, plan).write(cpu, specSha256, hasLibrary);
+  ManifestWriter(out, plan).write(cpu, gpus, specSha256, hasLibrary);
   out << "\n";
   return text;
 }

@@ -8,7 +8,7 @@
 #define STEEP_LIB_TARGET_MANIFEST_H
 
 #include "lib/Target/CPU.h"
-#include "lib/Target/Plan.h"
+#include "lib/Target/DeviceCode.h"
 
 namespace steepc {
 
@@ -25,7 +25,12 @@ double operations(const Plan &plan, const Batch &batch);
 /// NAME.json, as documented in docs/manifest.md. The same plan gives the same
 /// bytes.
 std::string writeManifest(const Plan &plan, const CPU &cpu,
+                          llvm::ArrayRef<GPUCode> gpus,
                           llvm::StringRef specSha256, bool hasLibrary);
+
+/// The name of a GPU's file: NAME.sm_90a.ptx.
+std::string gpuFileName(const Plan &plan, const GPU &gpu,
+                        llvm::StringRef ending);
 
 /// The shortest decimal number that reads back as `value`.
 std::string shortestNumber(double value);

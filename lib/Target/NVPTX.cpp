@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/NVPTX.h"
 
+#include "lib/Target/CodeGen.h"
+
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -28,42 +30,13 @@ namespace steepc {
 
 static constexpr const char *tripleName = "nvptx64-nvidia-cuda";
 
-Expected<GPU> parseGPU(StringRef text) {
-  StringRef number = text;
-  unsigned version = 0;
-  bool isName = number.consume_front("sm_") &&
-                !number.consumeInteger(10, version) &&
-                (number.empty() || number == "a" || number == "f");
-  if (!isName || version < 80)
-    return createStringError("expected a GPU from sm_80 on, as sm_80 or "
-                             "sm_90a, but got '" +
-                             text + "'");
-  // What ptxas wants at least; LLVM aborts on less.
-  const char *features = version >= 120   ? "+ptx87"
-                         : version >= 100 ? "+ptx86"
-                                          : "+ptx80";
-  return GPU{text.str(), features};
-}
-
-static Expected<std::unique_ptr<TargetMachine>> createMachine(const GPU &gpu) {
-  static const bool initialized = [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-    return true;
-  }();
-  (void)initialized;
+Expected<std::unique_ptr<TargetMachine>> createMachine(const GPU &gpu) {
+  initializeNVPTX();
   std::string error;
   Triple triple(tripleName);
   const llvm::Target *target = TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return createStringError("this LLVM has no target for GPUs: " + error);
-  std::unique_ptr<MCSubtargetInfo> known(
-      target->createMCSubtargetInfo(triple, "", ""));
-  if (!known || !known->isCPUStringValid(gpu.name))
-    return createStringError("this LLVM does not know the GPU '" + gpu.name +
-                             "'");
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
   return std::unique_ptr<TargetMachine>(target->createTargetMachine(
@@ -71,19 +44,7 @@ static Expected<std::unique_ptr<TargetMachine>> createMachine(const GPU &gpu) {
       CodeGenOptLevel::Aggressive));
 }
 
-/// FMAs and orders of sums are explicit; a flag would let LLVM choose others,
-/// and an emulator and the device would differ.
-static Error checkNoFastMath(const Module &module) {
-  for (const Function &function : module)
-    for (const Instruction &instruction : instructions(function))
-      if (auto *op = dyn_cast<FPMathOperator>(&instruction))
-        if (op->getFastMathFlags().any())
-          return createStringError("the kernel '" + function.getName() +
-                                   "' carries fast-math flags");
-  return Error::success();
-}
-
-static void optimize(Module &module, TargetMachine &machine) {
+void optimizeKernels(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
@@ -102,7 +63,7 @@ static void optimize(Module &module, TargetMachine &machine) {
 }
 
 Expected<std::unique_ptr<Module>>
-buildGPUModule(mlir::ModuleOp kernels, const GPU &gpu, LLVMContext &context) {
+translateKernels(mlir::ModuleOp kernels, const GPU &gpu, LLVMContext &context) {
   mlir::registerBuiltinDialectTranslation(*kernels->getContext());
   mlir::registerLLVMDialectTranslation(*kernels->getContext());
   mlir::registerNVVMDialectTranslation(*kernels->getContext());
@@ -127,7 +88,18 @@ buildGPUModule(mlir::ModuleOp kernels, const GPU &gpu, LLVMContext &context) {
   if (verifyModule(*module, &stream))
     return createStringError("the module is not valid LLVM IR: " +
                              StringRef(problem).split('\n').first);
-  optimize(*module, **machine);
+  return module;
+}
+
+Expected<std::unique_ptr<Module>>
+buildGPUModule(mlir::ModuleOp kernels, const GPU &gpu, LLVMContext &context) {
+  auto module = translateKernels(kernels, gpu, context);
+  if (!module)
+    return module.takeError();
+  auto machine = createMachine(gpu);
+  if (!machine)
+    return machine.takeError();
+  optimizeKernels(**module, **machine);
   return module;
 }
 

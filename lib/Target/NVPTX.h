@@ -7,6 +7,8 @@
 #ifndef STEEP_LIB_TARGET_NVPTX_H
 #define STEEP_LIB_TARGET_NVPTX_H
 
+#include "lib/Target/GPU.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
@@ -14,19 +16,27 @@
 #include <memory>
 #include <string>
 
+namespace llvm {
+class TargetMachine;
+}
+
 namespace steepc {
 
-/// One GPU, as `--target` names it.
-struct GPU {
-  std::string name;     ///< sm_80, sm_90a, ...
-  std::string features; ///< the PTX version, for LLVM
-};
+/// LLVM's code generator for this GPU, which contracts nothing of its own.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createMachine(const GPU &gpu);
 
-/// Reads `sm_NN[a|f]`. Everything that LLVM would abort on is an error.
-llvm::Expected<GPU> parseGPU(llvm::StringRef text);
+/// Turns kernels in the LLVM dialect into one module for `gpu`, which is
+/// checked and not optimized. The caller owns the context.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translateKernels(mlir::ModuleOp kernels, const GPU &gpu,
+                 llvm::LLVMContext &context);
 
-/// Turns kernels in the LLVM dialect (buildNVPTXPipeline) into one module,
-/// optimized: what is handed to the PTX writer is what others may execute.
+/// LLVM's -O3 but for the joining of scalars to vectors.
+void optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// translateKernels() and optimizeKernels() for kernels as buildNVPTXPipeline
+/// leaves them: what is handed to the PTX writer is what others may execute.
 /// Kernels are `ptx_kernel` functions. The caller owns the context.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 buildGPUModule(mlir::ModuleOp kernels, const GPU &gpu,

@@ -45,6 +45,9 @@ static_assert(int64_t(SlotKind::Constant) == STEEP_SLOT_CONSTANT);
 /// takes no more than this much workspace where matrices are large.
 static constexpr int64_t leastWave = 8, waveBytes = int64_t(64) << 20;
 
+/// A GPU's launch has no more matrices: the grid's second dimension.
+static constexpr int64_t mostWave = 65535;
+
 static constexpr int64_t alignment = 64;
 
 double StepFunction::bytes() const {
@@ -338,7 +341,7 @@ FailureOr<int64_t> PlanReader::readFunction(StringRef symbol,
 /// As many matrices as may go through the kernels together.
 static int64_t waveOf(int64_t count, int64_t bytes) {
   int64_t fitting = bytes > 0 ? waveBytes / bytes : count;
-  return std::min(count, std::max(leastWave, fitting));
+  return std::min({count, mostWave, std::max(leastWave, fitting)});
 }
 
 /// The workspace of one matrix, as Step.c lays it out.
@@ -395,7 +398,7 @@ LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
                             bytes) ||
           bytes > INT64_MAX / 2)
         return false;
-      largest = std::max(largest, plan.sumsBytes + bytes);
+      plan.waveBytes = std::max(plan.waveBytes, bytes);
       return true;
     };
     if (!reach(batch.plain, batch.wave) ||
@@ -404,6 +407,7 @@ LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
       return spec.emitOpError("needs a workspace beyond 64-bit sizes for '")
              << batch.name << "'";
   }
+  largest = std::max(largest, plan.sumsBytes + plan.waveBytes);
   plan.workspaceBytes = llvm::alignTo(uint64_t(largest), alignment);
   return success();
 }

@@ -105,7 +105,8 @@ struct Plan {
   std::vector<StepFunction> functions;
   std::vector<Batch> batches;
   int64_t sumsBytes = 0;      ///< one double a parameter, rounded up
-  int64_t workspaceBytes = 0; ///< of the whole step
+  int64_t waveBytes = 0;      ///< what the largest wave works in
+  int64_t workspaceBytes = 0; ///< of the whole step on the CPU
 
   int64_t stateCount() const;
 };

@@ -11,8 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/Tables.h"
 
-#include "llvm/IR/Constants.h"
-#include "llvm/IR/GlobalVariable.h"
+#include "lib/Target/TableConstants.h"
 
 using namespace llvm;
 
@@ -20,63 +19,11 @@ namespace steepc {
 
 namespace {
 
-/// Makes constants of eight bytes, and memory that holds them.
-class Constants {
-public:
-  explicit Constants(Module &module)
-      : module(module), pointer(PointerType::get(module.getContext(), 0)),
-        word(Type::getInt64Ty(module.getContext())) {}
-
-  Constant *number(int64_t value) {
-    return ConstantInt::get(word, uint64_t(value), true);
-  }
-  Constant *real(double value) {
-    return ConstantFP::get(Type::getDoubleTy(module.getContext()), value);
-  }
-  Constant *text(StringRef value) {
-    Constant *&known = texts[value];
-    if (!known)
-      known =
-          place(ConstantDataArray::getString(module.getContext(), value, true));
-    return known;
-  }
-  Constant *record(ArrayRef<Constant *> fields) {
-    return ConstantStruct::getAnon(module.getContext(), fields);
-  }
-  /// The address of an array; null where it is empty.
-  Constant *array(ArrayRef<Constant *> elements) {
-    if (elements.empty())
-      return ConstantPointerNull::get(pointer);
-    auto *type = ArrayType::get(elements[0]->getType(), elements.size());
-    return place(ConstantArray::get(type, elements));
-  }
-  Constant *numbers(ArrayRef<int64_t> values) {
-    SmallVector<Constant *> elements;
-    for (int64_t value : values)
-      elements.push_back(number(value));
-    return array(elements);
-  }
-
-private:
-  Constant *place(Constant *value) {
-    auto *global =
-        new GlobalVariable(module, value->getType(), true,
-                           GlobalValue::PrivateLinkage, value, "steep.table");
-    global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
-    return global;
-  }
-
-  Module &module;
-  PointerType *pointer;
-  Type *word;
-  StringMap<Constant *> texts;
-};
-
 /// Builds the records of Host/Tables.h.
 class TableBuilder {
 public:
-  TableBuilder(Module &module, const Plan &plan)
-      : module(module), plan(plan), make(module) {}
+  TableBuilder(Module &module, const Plan &plan, ArrayRef<GPUCode> gpus)
+      : module(module), plan(plan), gpus(gpus), make(module) {}
 
   Error build(const CPU &cpu, StringRef manifest);
 
@@ -88,10 +35,12 @@ private:
   Constant *states();
   Constant *groups();
   Constant *features(const CPU &cpu);
+  Constant *gpuEntries();
 
   Module &module;
   const Plan &plan;
-  Constants make;
+  ArrayRef<GPUCode> gpus;
+  TableConstants make;
   std::string missing; ///< a kernel that the module lacks
 };
 
@@ -180,17 +129,36 @@ Constant *TableBuilder::features(const CPU &cpu) {
   return make.array(records);
 }
 
+/// The launcher's functions, defined where it is linked in.
+Constant *TableBuilder::gpuEntries() {
+  if (gpus.empty())
+    return make.array({});
+  return new GlobalVariable(module, Type::getInt8Ty(module.getContext()), true,
+                            GlobalValue::ExternalLinkage, nullptr,
+                            "steep_gpu_functions");
+}
+
 Error TableBuilder::build(const CPU &cpu, StringRef manifest) {
-  Constant *tables = make.record(
-      {make.text(plan.name), make.text(manifest),
-       make.number(plan.parameters.size()), parameters(),
-       make.number(plan.stateCount()), states(),
-       make.number(plan.groups.size()), groups(),
-       make.number(plan.batches.size()), batches(),
-       make.number(cpu.required.size()), features(cpu),
-       make.real(plan.clipNorm.value_or(0)), make.number(plan.nonfiniteIsError),
-       make.number(plan.sumsBytes), make.number(plan.workspaceBytes),
-       make.number(plan.sumsBytes)});
+  Constant *tables = make.record({make.text(plan.name),
+                                  make.text(manifest),
+                                  make.number(plan.parameters.size()),
+                                  parameters(),
+                                  make.number(plan.stateCount()),
+                                  states(),
+                                  make.number(plan.groups.size()),
+                                  groups(),
+                                  make.number(plan.batches.size()),
+                                  batches(),
+                                  make.number(cpu.required.size()),
+                                  features(cpu),
+                                  make.real(plan.clipNorm.value_or(0)),
+                                  make.number(plan.nonfiniteIsError),
+                                  make.number(plan.sumsBytes),
+                                  make.number(plan.workspaceBytes),
+                                  make.number(plan.sumsBytes),
+                                  make.number(gpus.size()),
+                                  makeGPUTargets(make, gpus, missing),
+                                  gpuEntries()});
   if (!missing.empty())
     return createStringError("the kernel '" + missing +
                              "' did not reach code generation");
@@ -200,8 +168,8 @@ Error TableBuilder::build(const CPU &cpu, StringRef manifest) {
 }
 
 Error addTables(Module &module, const Plan &plan, const CPU &cpu,
-                StringRef manifest) {
-  return TableBuilder(module, plan).build(cpu, manifest);
+                StringRef manifest, ArrayRef<GPUCode> gpus) {
+  return TableBuilder(module, plan, gpus).build(cpu, manifest);
 }
 
 } // namespace steepc

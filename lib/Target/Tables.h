@@ -8,7 +8,7 @@
 #define STEEP_LIB_TARGET_TABLES_H
 
 #include "lib/Target/CPU.h"
-#include "lib/Target/Plan.h"
+#include "lib/Target/DeviceCode.h"
 
 #include "llvm/IR/Module.h"
 
@@ -17,7 +17,7 @@ namespace steepc {
 /// Adds the constant `steep_host_tables` (Host/Tables.h) to a module that holds
 /// the plan's kernels. `manifest` is what build_info() returns.
 llvm::Error addTables(llvm::Module &module, const Plan &plan, const CPU &cpu,
-                      llvm::StringRef manifest);
+                      llvm::StringRef manifest, llvm::ArrayRef<GPUCode> gpus);
 
 } // namespace steepc
 

@@ -60,8 +60,13 @@ static LLVM::LLVMFuncOp createFunction(OpBuilder &builder,
     if (slot == constantSlot)
       continue;
     bool isMemory = slot != scalarSlot && !(slot == externalSlot && table);
+    // A wave's part of an array of scalars or pointers begins anywhere.
+    int64_t alignment = isMemory ? 16
+                        : slot == scalarSlot
+                            ? argument.getType().getIntOrFloatBitWidth() / 8
+                            : 8;
     func.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
-                    builder.getI64IntegerAttr(isMemory ? 16 : 8));
+                    builder.getI64IntegerAttr(alignment));
     func.setArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName(),
                     builder.getUnitAttr());
     if (!isMemory || !isWritten(shape, argument))

@@ -33,11 +33,13 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
       ->type_name("FILE");
   app.add_option("--target", options.target,
                  "native, x86-64[-v2|-v3|-v4] or one of LLVM's CPU names, each "
-                 "with any number of +feature (default: native)")
-      ->type_name("CPU");
+                 "with any number of +feature (default: native), and any "
+                 "number of GPUs (sm_80, sm_90a, ...), with commas between")
+      ->type_name("LIST");
   app.add_option("-o", options.output,
-                 "folder for libNAME.so, NAME.o, NAME.h and NAME.json; with "
-                 "--emit a file (default: standard output)")
+                 "folder for libNAME.so, NAME.o, NAME.h, NAME.json and, for "
+                 "each GPU, NAME.sm_X.ptx, .cubin (where ptxas is found) and "
+                 ".bc; with --emit a file (default: standard output)")
       ->type_name("PATH");
   app.add_option("--name", options.name,
                  "NAME, instead of the name of optim.spec")
@@ -48,7 +50,8 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
                  "of 0")
       ->type_name("RULE");
   app.add_option("--emit", emit,
-                 "stop at optim, geo, block, llvm, asm or obj and print that")
+                 "stop at optim, geo, block, llvm, asm, obj, or for one GPU at "
+                 "ptx or cubin, and print that")
       ->type_name("STAGE");
   app.add_option("--dump-stages", options.dumpStages,
                  "write the IR after every stage into this folder")
@@ -63,18 +66,20 @@ static std::string checkOptions(steepc::CompileOptions &options,
                                 const std::string &emit) {
   using steepc::Stage;
   static const std::map<std::string, Stage> stages = {
-      {"optim", Stage::Optim}, {"geo", Stage::Geo}, {"block", Stage::Block},
-      {"llvm", Stage::LLVM},   {"asm", Stage::Asm}, {"obj", Stage::Obj}};
+      {"optim", Stage::Optim}, {"geo", Stage::Geo},    {"block", Stage::Block},
+      {"llvm", Stage::LLVM},   {"asm", Stage::Asm},    {"obj", Stage::Obj},
+      {"ptx", Stage::PTX},     {"cubin", Stage::Cubin}};
   if (!emit.empty()) {
     auto found = stages.find(emit);
     if (found == stages.end())
-      return "--emit: expected optim, geo, block, llvm, asm or obj, got '" +
+      return "--emit: expected optim, geo, block, llvm, asm, obj, ptx or "
+             "cubin, got '" +
              emit + "'";
     options.emit = found->second;
   }
-  if (options.emit == Stage::Obj &&
-      (options.output.empty() || options.output == "-"))
-    return "--emit=obj: expected -o FILE";
+  bool isBinary = options.emit == Stage::Obj || options.emit == Stage::Cubin;
+  if (isBinary && (options.output.empty() || options.output == "-"))
+    return "--emit=" + emit + ": expected -o FILE";
   if (options.output.empty() && !options.emit && !options.explain)
     return "expected -o DIR, --emit=STAGE or --explain";
   return "";

@@ -24,7 +24,7 @@ refuses(folder, [*given, "--bogus"], "not expected: --bogus")
 refuses(folder, [*given, "--params"], "--params")
 refuses(folder, [*given, "more"], "not expected: more")
 refuses(folder, [*given, "--emit=bar"],
-        "--emit: expected optim, geo, block, llvm, asm or obj, got 'bar'")
+        "--emit: expected optim, geo, block, llvm, asm, obj, ptx or cubin, got 'bar'")
 refuses(folder, [*given, "--emit=obj", "-o", "-"], "--emit=obj: expected -o FILE")
 refuses(folder, [*given, "-o", ""], "expected -o DIR, --emit=STAGE or --explain")
 refuses(folder, ["none.mlir", "--params", tiny],
@@ -35,15 +35,22 @@ refuses(folder, [*given, "-o", os.path.join(folder, "no/where")],
         "cannot create a folder in " + os.path.join(folder, "no"))
 
 # --- targets -------------------------------------------------------------------
-for cpu in ("foo", "i386", "pentium4", "znver", "cortex-a53", "", "help", "x86_64", "a b"):
+for cpu in ("foo", "i386", "pentium4", "znver", "cortex-a53", "help", "x86_64", "a b"):
     refuses(folder, [*given, "--target", cpu],
             f"--target: unknown CPU '{cpu}'; expected native, x86-64, x86-64-v2, x86-64-v3, "
             "x86-64-v4 or a CPU that")
-for cpu in ("sm_90a", "x86-64,sm_80", "sm_80,sm_90"):
-    refuses(folder, [*given, "--target", cpu],
-            "GPU code generation is not part of this version; expected a CPU")
+for gpu in ("sm_75", "sm_90b", "sm_", "native,sm_9"):
+    refuses(folder, [*given, "--target", gpu],
+            f"--target: unknown GPU '{gpu.split(',')[-1]}'; expected one of sm_80, sm_86, ")
 refuses(folder, [*given, "--target", "haswell,znver4"],
-        "--target: expected one CPU, got 'haswell,znver4'")
+        "--target: expected at most one CPU, got 'haswell' and 'znver4'")
+refuses(folder, [*given, "--target", "sm_80,sm_80"], "--target: names 'sm_80' twice")
+refuses(folder, [*given, "--target", "sm_80,"], "--target: expected names with commas between")
+for target in ("native", "sm_80,sm_90a"):
+    refuses(folder, [*given, "--emit=ptx", "--target", target],
+            f"--emit=ptx: expected one GPU in --target, got '{target}'")
+refuses(folder, [*given, "--emit=cubin", "-o", "-", "--target", "sm_80"],
+        "--emit=cubin: expected -o FILE")
 for feature in ("foo", "", "32bit-mode", "soft-float", "avx512"):
     refuses(folder, [*given, "--target", "x86-64+" + feature],
             f"--target: unknown feature '+{feature}'; expected one of sse3, ssse3, ")

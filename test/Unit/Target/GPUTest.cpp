@@ -1,0 +1,194 @@
+//===- GPUTest.cpp - tests of GPU names and of ptxas ----------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/Ptxas.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+using namespace steepc;
+
+namespace {
+
+Targets parse(llvm::StringRef text) {
+  auto targets = parseTargets(text);
+  EXPECT_TRUE(bool(targets)) << text.str();
+  if (targets)
+    return std::move(*targets);
+  llvm::consumeError(targets.takeError());
+  return {};
+}
+
+std::string refusal(llvm::StringRef text) {
+  auto targets = parseTargets(text);
+  return targets ? "accepted" : llvm::toString(targets.takeError());
+}
+
+TEST(GPU, ReadsLists) {
+  Targets targets = parse("x86-64-v3,sm_80,sm_90a");
+  EXPECT_EQ(targets.cpu.cpu, "x86-64-v3");
+  ASSERT_EQ(targets.gpus.size(), 2u);
+  EXPECT_EQ(targets.gpus[1].name, "sm_90a");
+  EXPECT_EQ(targets.gpus[1].capability, 90);
+  EXPECT_TRUE(targets.gpus[1].exact);
+  EXPECT_FALSE(targets.gpus[0].exact);
+  EXPECT_EQ(parse("sm_100a").gpus[0].features, "+ptx86");
+  EXPECT_EQ(parse("sm_120a").gpus[0].features, "+ptx87");
+  // Without a CPU it is this one, wherever in the list the GPUs stand.
+  EXPECT_EQ(parse("sm_80").cpu.cpu, parse("native").cpu.cpu);
+  EXPECT_EQ(parse("sm_80,znver4").cpu.cpu, "znver4");
+}
+
+TEST(GPU, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(refusal("sm_70"),
+            "--target: unknown GPU 'sm_70'; expected one of sm_80, sm_86, "
+            "sm_87, sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_103, sm_103a, "
+            "sm_120, sm_120a, sm_121, sm_121a");
+  EXPECT_NE(refusal("native,sm_90b").find("'sm_90b'"), std::string::npos);
+  EXPECT_EQ(refusal("sm_80,sm_80"), "--target: names 'sm_80' twice");
+  EXPECT_EQ(refusal("native,znver4"),
+            "--target: expected at most one CPU, got 'native' and 'znver4'");
+  EXPECT_NE(refusal("sm_80,").find("with commas between"), std::string::npos);
+}
+
+// As NVIDIA's occupancy calculator has them.
+TEST(GPU, Occupancy) {
+  GPU ampere = parse("sm_80").gpus[0], ada = parse("sm_89").gpus[0];
+  EXPECT_DOUBLE_EQ(occupancy(ampere, 256, 32, 0), 1.0);
+  EXPECT_DOUBLE_EQ(occupancy(ampere, 256, 128, 0), 0.25);
+  EXPECT_DOUBLE_EQ(occupancy(ampere, 1024, 64, 0), 0.5);
+  EXPECT_DOUBLE_EQ(occupancy(ampere, 32, 16, 0), 0.5);        // 32 blocks
+  EXPECT_DOUBLE_EQ(occupancy(ampere, 128, 32, 81920), 0.125); // 2 blocks
+  EXPECT_DOUBLE_EQ(occupancy(ampere, 256, 255, 0), 0.125);
+  EXPECT_DOUBLE_EQ(occupancy(ada, 256, 40, 0), 1.0);
+  EXPECT_DOUBLE_EQ(occupancy(ampere, 1024, 128, 0), 0.0); // cannot be launched
+}
+
+TEST(Ptxas, ReadsItsLog) {
+  auto kernels = parsePtxasLog(
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'one' for 'sm_80'\n"
+      "ptxas info    : Function properties for one\n"
+      "    24 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+      "ptxas info    : Used 21 registers, used 1 barriers, 24 bytes cumulative "
+      "stack size, 2048 bytes smem, 384 bytes cmem[0]\n"
+      "ptxas info    : Compile time = 26.582 ms\n"
+      "ptxas info    : Compiling entry function 'two' for 'sm_80'\n"
+      "ptxas info    : Function properties for two\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 255 registers, used 0 barriers\n");
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].name, "one");
+  EXPECT_EQ(kernels[0].registers, 21);
+  EXPECT_EQ(kernels[0].stackBytes, 24);
+  EXPECT_EQ(kernels[0].spillStores, 8);
+  EXPECT_EQ(kernels[0].spillLoads, 12);
+  EXPECT_EQ(kernels[0].sharedBytes, 2048);
+  EXPECT_EQ(kernels[1].name, "two");
+  EXPECT_EQ(kernels[1].registers, 255);
+  EXPECT_EQ(kernels[1].sharedBytes, 0);
+}
+
+/// A toolkit whose ptxas is a shell script, and a cache of its own.
+class FakeToolkit {
+public:
+  explicit FakeToolkit(const std::string &script) {
+    llvm::sys::fs::createUniqueDirectory("steep-toolkit", folder);
+    std::string bin = (folder + "/bin").str();
+    llvm::sys::fs::create_directory(bin);
+    std::ofstream(bin + "/ptxas")
+        << "#!/bin/sh\n[ \"$1\" = --version ] && "
+           "echo 'Cuda compilation tools, release 9.9, V9.9.9' && exit\n"
+        << script;
+    ::chmod((bin + "/ptxas").c_str(), 0755);
+    ::setenv("STEEP_CUDA", folder.c_str(), 1);
+    ::setenv("XDG_CACHE_HOME", (folder + "/cache").str().c_str(), 1);
+  }
+  ~FakeToolkit() {
+    llvm::sys::fs::remove_directories(folder);
+    ::unsetenv("STEEP_CUDA");
+    ::unsetenv("XDG_CACHE_HOME");
+  }
+  int countRuns() const {
+    std::ifstream file((folder + "/runs").str());
+    std::string line;
+    int count = 0;
+    while (std::getline(file, line))
+      ++count;
+    return count;
+  }
+
+  llvm::SmallString<128> folder;
+};
+
+TEST(Ptxas, KeepsCubins) {
+  FakeToolkit toolkit("echo run >> $(dirname $0)/../runs\n"
+                      "echo \"ptxas info    : Compiling entry function 'k' for "
+                      "'sm_80'\"\n"
+                      "echo 'ptxas info    : Used 7 registers'\n"
+                      "echo \"cubin of $(cat $6)\" > $5\n");
+  auto ptxas = findPtxas();
+  ASSERT_TRUE(ptxas);
+  EXPECT_EQ(ptxas->version, "9.9.9");
+  GPU gpu = parse("sm_80").gpus[0];
+  for (int i = 0; i < 3; ++i) {
+    auto cubin = assemble(*ptxas, gpu, "text", "name");
+    ASSERT_TRUE(bool(cubin)) << llvm::toString(cubin.takeError());
+    EXPECT_EQ(cubin->bytes, "cubin of text\n");
+    ASSERT_EQ(cubin->kernels.size(), 1u);
+    EXPECT_EQ(cubin->kernels[0].registers, 7);
+  }
+  EXPECT_EQ(toolkit.countRuns(), 1);
+  // Other text, another GPU: other entries.
+  EXPECT_TRUE(bool(assemble(*ptxas, gpu, "other", "name")));
+  EXPECT_TRUE(bool(assemble(*ptxas, parse("sm_86").gpus[0], "text", "name")));
+  EXPECT_EQ(toolkit.countRuns(), 3);
+  // A damaged entry is made anew.
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator
+           file((toolkit.folder + "/cache/steep/cubin").str(), code),
+       end;
+       file != end && !code; file.increment(code))
+    if (llvm::StringRef(file->path()).ends_with(".cubin"))
+      std::ofstream(file->path()) << "damage";
+  auto cubin = assemble(*ptxas, gpu, "text", "name");
+  ASSERT_TRUE(bool(cubin));
+  EXPECT_EQ(cubin->bytes, "cubin of text\n");
+  EXPECT_EQ(toolkit.countRuns(), 4);
+}
+
+TEST(Ptxas, ShowsHowToSeeAFailureAgain) {
+  FakeToolkit toolkit("echo 'note' >&2\n"
+                      "echo 'name.ptx, line 7; error   : bad' >&2\nexit 255\n");
+  auto ptxas = findPtxas();
+  ASSERT_TRUE(ptxas);
+  auto cubin = assemble(*ptxas, parse("sm_80").gpus[0], "the text", "name");
+  ASSERT_FALSE(bool(cubin));
+  std::string message = llvm::toString(cubin.takeError());
+  std::string head = "ptxas failed for sm_80: name.ptx, line 7; error   : bad; "
+                     "to see it again: " +
+                     ptxas->program + " -v -O3 -arch=sm_80 -o /dev/null ";
+  ASSERT_EQ(message.substr(0, head.size()), head);
+  std::string kept = message.substr(head.size()), line;
+  std::ifstream file(kept);
+  std::getline(file, line);
+  EXPECT_EQ(line, "the text");
+  llvm::sys::fs::remove(kept);
+}
+
+TEST(Ptxas, IsAbsentWhereTheToolkitSaysSo) {
+  ::setenv("STEEP_CUDA", "/nowhere", 1);
+  EXPECT_FALSE(findPtxas());
+  EXPECT_EQ(findInToolkit("bin/ptxas"), "");
+  ::unsetenv("STEEP_CUDA");
+}
+
+} // namespace
