@@ -29,8 +29,23 @@ config.substitutions.append(("%source", config.steep_source_root))
 config.substitutions.append(("%specs", os.path.join(config.steep_source_root, "specs")))
 config.substitutions.append(("%cc", config.host_cc))
 config.substitutions.append(("%python", config.python))
+simt = os.path.join(config.steep_build_root, "lib", "libsteep-simt.so")
+config.substitutions.append(("%simt", simt))
 
 if os.path.exists("/dev/full"):
     config.available_features.add("full-device")
-if shutil.which("ptxas", path=config.environment["PATH"]):
-    config.available_features.add("ptxas")
+# GPUs: NVIDIA's programs where there are any (see tools/fetch-cuda.sh), a card,
+# and the emulated one.
+cuda = os.path.join(config.steep_build_root, "cuda")
+for name in ("STEEP_CUDA", "CUDA_HOME", "CUDA_PATH"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+        cuda = os.environ[name] if name == "STEEP_CUDA" else cuda
+config.environment["PATH"] += os.pathsep + os.path.join(cuda, "bin")
+for name in ("ptxas", "nvdisasm", "cuobjdump"):
+    if shutil.which(name, path=config.environment["PATH"]):
+        config.available_features.add(name)
+if os.path.exists("/dev/nvidia0"):
+    config.available_features.add("nvidia-gpu")
+if os.path.exists(simt):
+    config.available_features.add("simt")

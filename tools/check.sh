@@ -34,6 +34,10 @@ flags=()
 "$steep_root/tools/fetch-data.sh" "$steep_root/out/data" --ranks-only "${flags[@]}" ||
   steep_say "Without the ranks file the test DataTests.GPT2Ranks is skipped"
 
+# Tests that need ptxas are unsupported without it.
+"$steep_root/tools/fetch-cuda.sh" "$build/cuda" "${flags[@]}" ||
+  steep_say "Without NVIDIA's ptxas its tests are unsupported"
+
 steep_say "Building in $build"
 steep_configure "$build"
 steep_build "$build"

@@ -1,4 +1,4 @@
-# Shared by quickstart.sh and check.sh: packages, configuration, build.
+# Shared by the scripts beside it: packages, configuration, build.
 # To be sourced. Every step can be run again at once.
 # shellcheck shell=bash
 
