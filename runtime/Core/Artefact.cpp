@@ -84,8 +84,8 @@ static std::string versionString(uint32_t version) {
   return fmt::format("{}.{}", version >> 16, version & 0xffff);
 }
 
-static constexpr uint32_t runtimeAbi =
-    uint32_t(STEEP_ABI_MAJOR) << 16 | STEEP_ABI_MINOR;
+/// The least that steps on the host need; GPUs need what openGpu() checks.
+static constexpr uint32_t runtimeAbi = uint32_t(STEEP_ABI_MAJOR) << 16;
 
 /// The ABI of the library, of the manifest and of this program.
 static void checkAbi(const std::string &library, const Manifest &manifest,
@@ -330,46 +330,167 @@ static std::vector<steep_scalar> scalars(const std::vector<double> &values) {
   return result;
 }
 
+namespace {
+/// steep_step_args for the arguments that every device has.
+class CallArguments {
+public:
+  explicit CallArguments(const StepArguments &arguments)
+      : lr(scalars(arguments.lr)), wd(scalars(arguments.wd)) {
+    args.struct_size = sizeof args;
+    args.parameter_count = static_cast<int64_t>(arguments.parameters.size());
+    args.state_count = static_cast<int64_t>(arguments.states.size());
+    args.group_count = static_cast<int64_t>(lr.size());
+    args.lr = lr.data();
+    args.wd = wd.data();
+    args.grad_scale = {arguments.gradScale, nullptr, 0, 0};
+    args.step = arguments.step;
+    args.message = message;
+    args.message_bytes = sizeof message;
+  }
+  CallArguments(const CallArguments &) = delete;
+
+  /// Throws what a refusal said.
+  void check(int32_t code, const Manifest &manifest) const {
+    if (code < 0)
+      fail("artefact {} refused a step: {}", quote(manifest.name),
+           *message ? message : fmt::format("code {}", code));
+  }
+
+  steep_step_args args = {};
+
+private:
+  std::vector<steep_scalar> lr, wd;
+  char message[1024] = "";
+};
+} // namespace
+
 StepResult Artefact::step(StepArguments &arguments, ThreadPool *pool) {
   checkArguments(manifest(), arguments);
   TensorList parameters(arguments.parameters), gradients(arguments.gradients);
   TensorList states(arguments.states), updates(arguments.updates);
-  std::vector<steep_scalar> lr = scalars(arguments.lr);
-  std::vector<steep_scalar> wd = scalars(arguments.wd);
-  char message[1024] = "";
-
-  steep_step_args args = {};
-  args.struct_size = sizeof args;
-  args.parameter_count = static_cast<int64_t>(arguments.parameters.size());
+  CallArguments call(arguments);
+  steep_step_args &args = call.args;
   args.parameters = parameters.data();
   args.gradients = gradients.data();
-  args.state_count = static_cast<int64_t>(arguments.states.size());
   args.states = states.data();
   args.updates = arguments.updates.empty() ? nullptr : updates.data();
-  args.group_count = static_cast<int64_t>(lr.size());
-  args.lr = lr.data();
-  args.wd = wd.data();
-  args.grad_scale = {arguments.gradScale, nullptr, 0, 0};
-  args.step = arguments.step;
   args.workspace_bytes = manifest().workspaceBytes;
   args.pool = pool ? pool->abi() : nullptr;
-  args.message = message;
-  args.message_bytes = sizeof message;
 
   std::lock_guard<std::mutex> lock(state->mutex);
   if (!state->workspace) // not before there is a step to take
     state->workspace = allocateWorkspace(manifest());
   args.workspace = state->workspace;
   int32_t code = state->stepEntry(&args);
-  if (code < 0)
-    fail("artefact {} refused a step: {}", quote(manifest().name),
-         *message ? message : fmt::format("code {}", code));
+  call.check(code, manifest());
   StepResult result;
   result.skipped = code == STEEP_SKIPPED;
   result.gradNorm = args.grad_norm;
   result.clipFactor = args.clip_factor;
   result.nonfiniteParameter = args.nonfinite_parameter;
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// GPUs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// DLTensors of a GPU for a list of tensors of the host.
+class DeviceTensorList {
+public:
+  DeviceTensorList(const std::vector<Tensor> &tensors,
+                   const GpuStep::Pointers &memory, int ordinal) {
+    tables.reserve(tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      tables.push_back(view(tensors[i]));
+      tables.back().device = {kDLCUDA, ordinal};
+      tables.back().data = memory[i].get();
+      pointers.push_back(tensors[i].empty() ? nullptr : &tables.back());
+    }
+  }
+  DLTensor *const *data() const { return pointers.data(); }
+
+private:
+  std::vector<DLTensor> tables;
+  std::vector<DLTensor *> pointers;
+};
+
+class OpenedKernels : public GpuKernels {
+public:
+  using Step = int32_t (*)(steep_step_args *);
+  using Close = int32_t (*)(steep_device *);
+
+  OpenedKernels(const Manifest &manifest, Step stepEntry, Close close,
+                std::unique_ptr<void, void (*)(void *)> memory,
+                const steep_device_args &opened)
+      : manifest(manifest), stepEntry(stepEntry), close(close),
+        memory(std::move(memory)), device(opened.device),
+        ordinal(static_cast<int>(opened.ordinal)),
+        bytes(opened.workspace_bytes) {}
+  ~OpenedKernels() override { close(device); }
+
+  uint64_t workspaceBytes() const override { return bytes; }
+  void step(const StepArguments &arguments, const GpuStep &where) override;
+
+private:
+  const Manifest &manifest;
+  Step stepEntry;
+  Close close;
+  std::unique_ptr<void, void (*)(void *)> memory;
+  steep_device *device;
+  int ordinal;
+  uint64_t bytes;
+};
+} // namespace
+
+void OpenedKernels::step(const StepArguments &arguments, const GpuStep &where) {
+  checkArguments(manifest, arguments);
+  DeviceTensorList parameters(arguments.parameters, *where.parameters, ordinal);
+  DeviceTensorList gradients(arguments.gradients, *where.gradients, ordinal);
+  DeviceTensorList states(arguments.states, *where.states, ordinal);
+  DeviceTensorList updates(arguments.updates, *where.updates, ordinal);
+  CallArguments call(arguments);
+  call.args.parameters = parameters.data();
+  call.args.gradients = gradients.data();
+  call.args.states = states.data();
+  call.args.updates = arguments.updates.empty() ? nullptr : updates.data();
+  call.args.workspace = where.workspace;
+  call.args.workspace_bytes = bytes;
+  call.args.device = device;
+  call.args.report = where.report;
+  call.check(stepEntry(&call.args), manifest);
+}
+
+std::unique_ptr<GpuKernels> Artefact::openGpu(const GpuRequest &request) {
+  steep_plan sizes = {};
+  sizes.struct_size = sizeof sizes;
+  state->symbol<int32_t (*)(steep_plan *)>("plan")(&sizes);
+  if (sizes.device_target_count == 0)
+    fail("{}: it has no kernels for GPUs; compile the spec with one in "
+         "--target (sm_80, sm_90a, ...)",
+         quote(state->library));
+  auto open = state->symbol<int32_t (*)(steep_device_args *)>("device_open");
+  std::unique_ptr<void, void (*)(void *)> memory(
+      std::aligned_alloc(64, (sizes.device_bytes + 63) / 64 * 64), std::free);
+  char message[1024] = "";
+  steep_device_args args = {};
+  args.struct_size = sizeof args;
+  args.image = request.image;
+  args.driver = request.driver.c_str();
+  args.ordinal = request.ordinal;
+  args.memory = memory.get();
+  args.memory_bytes = sizes.device_bytes;
+  args.message = message;
+  args.message_bytes = sizeof message;
+  int32_t code = open(&args);
+  if (code != STEEP_OK)
+    fail("{}: it cannot be loaded onto the GPU: {}", quote(state->library),
+         *message ? message : fmt::format("code {}", code));
+  return std::make_unique<OpenedKernels>(
+      manifest(), state->stepEntry,
+      state->symbol<OpenedKernels::Close>("device_close"), std::move(memory),
+      args);
 }
 
 } // namespace steep

@@ -42,6 +42,31 @@ struct StepArguments {
   int64_t step = 1;
 };
 
+/// Which of an artefact's kernels to open, and where; see steep_device_args.
+struct GpuRequest {
+  std::string driver; ///< a library with the driver's interface
+  int64_t ordinal = 0;
+  uint32_t image = STEEP_IMAGE_BEST;
+};
+
+/// Where a step on a GPU finds its tensors; entries as in StepArguments.
+struct GpuStep {
+  using Pointers = std::vector<std::shared_ptr<void>>;
+  const Pointers *parameters, *gradients, *states, *updates;
+  void *workspace;
+  steep_step_report *report;
+};
+
+/// An artefact's kernels, opened on a GPU.
+class GpuKernels {
+public:
+  virtual ~GpuKernels() = default;
+  virtual uint64_t workspaceBytes() const = 0;
+  /// Puts a step on the default stream. Throws Error with the library's
+  /// message. The tensors of `arguments` say only which of them there are.
+  virtual void step(const StepArguments &arguments, const GpuStep &where) = 0;
+};
+
 /// A folder that steepc wrote (libNAME.so, NAME.json), loaded with dlopen. It
 /// is refused, in one sentence, where the library's ABI, its built-in manifest
 /// or the CPU differ from what the manifest says.
@@ -58,6 +83,9 @@ public:
   /// Takes one step in place. Throws Error with the library's message; then,
   /// and where the result says `skipped`, nothing was written.
   StepResult step(StepArguments &arguments, ThreadPool *pool = nullptr);
+  /// Opens the kernels for GPUs. Throws Error where there are none for that
+  /// one. The artefact must live as long as they do.
+  std::unique_ptr<GpuKernels> openGpu(const GpuRequest &request);
 
 private:
   struct State;

@@ -22,6 +22,9 @@ public:
   virtual ~Device() = default;
 
   virtual const char *name() const = 0;
+  /// What to give steepc as --target where `wanted` says what the user wrote:
+  /// a GPU is added where it names none.
+  virtual std::string target(const std::string &wanted) const = 0;
 
   /// Memory of the device, aligned to 64 bytes; freed with the last handle.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
@@ -30,13 +33,33 @@ public:
 
   /// Loads what steepc wrote (see Artefact::load).
   virtual std::shared_ptr<Artefact> load(const std::string &path) = 0;
+  /// Takes one step. Tensors are the host's: a GPU takes gradients from there
+  /// each time, parameters and states only when it has none of its own yet, and
+  /// brings parameters and updates back.
   virtual StepResult launch(Artefact &artefact, StepArguments &arguments) = 0;
   virtual void wait() = 0;
+  /// Brings the states of the last launch to the host.
+  virtual void fetchStates(Artefact &artefact, StepArguments &arguments) = 0;
+  /// Parameters and states were changed on the host.
+  virtual void hostChanged(Artefact &artefact) = 0;
 };
 
-/// Opens a device by its name; `host` is the only one so far, and works with
-/// that many threads. Throws Error for any other name.
-std::unique_ptr<Device> openDevice(const std::string &name, int threads);
+/// How the emulated GPU runs.
+struct SimtOptions {
+  bool ptx = false;   ///< the PTX text instead of LLVM's IR
+  bool check = false; ///< look for races, bounds and the like
+  uint64_t seed = 0;  ///< of the schedule; 0: in order
+};
+
+/// Opens a device by its name: `host` works with that many threads, `cuda` (or
+/// `cuda:1`) is a GPU of NVIDIA, `simt` the emulated one. Throws Error for any
+/// other name, and where the device is not there.
+std::unique_ptr<Device> openDevice(const std::string &name, int threads,
+                                   const SimtOptions &simt = {});
+
+/// GPUs, real and emulated.
+std::unique_ptr<Device> openCuda(int ordinal);
+std::unique_ptr<Device> openSimt(int threads, const SimtOptions &options);
 
 } // namespace steep
 

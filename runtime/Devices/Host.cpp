@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace steep {
 
@@ -19,6 +20,9 @@ public:
   explicit Host(int threads) : pool(threads) {}
 
   const char *name() const override { return "host"; }
+  std::string target(const std::string &wanted) const override {
+    return wanted;
+  }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     if (bytes > PTRDIFF_MAX)
@@ -43,17 +47,39 @@ public:
     return artefact.step(arguments, &pool);
   }
   void wait() override {} // launch() returns when all is done
+  void fetchStates(Artefact &, StepArguments &) override {}
+  void hostChanged(Artefact &) override {}
 
 private:
   ThreadPool pool;
 };
 } // namespace
 
-std::unique_ptr<Device> openDevice(const std::string &name, int threads) {
-  if (name != "host")
-    fail("device {} is not part of this version: 'host' is expected",
-         quote(name));
-  return std::make_unique<Host>(threads);
+/// The number of `cuda:1`; `cuda` is the first.
+static std::optional<int> cudaOrdinal(const std::string &name) {
+  if (name == "cuda")
+    return 0;
+  if (name.rfind("cuda:", 0) != 0 || name.size() > 8)
+    return std::nullopt;
+  int ordinal = 0;
+  for (char c : name.substr(5)) {
+    if (c < '0' || c > '9')
+      return std::nullopt;
+    ordinal = ordinal * 10 + (c - '0');
+  }
+  return name.size() > 5 ? std::optional(ordinal) : std::nullopt;
+}
+
+std::unique_ptr<Device> openDevice(const std::string &name, int threads,
+                                   const SimtOptions &simt) {
+  if (name == "host")
+    return std::make_unique<Host>(threads);
+  if (name == "simt")
+    return openSimt(threads, simt);
+  if (std::optional<int> ordinal = cudaOrdinal(name))
+    return openCuda(*ordinal);
+  fail("there is no device {}: host, simt, cuda or cuda:N is expected",
+       quote(name));
 }
 
 } // namespace steep

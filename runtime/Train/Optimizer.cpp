@@ -34,9 +34,36 @@ private:
   std::shared_ptr<Artefact> artefact;
 };
 
+/// Weights, gradients and states of the step are on the device; the host has
+/// copies of weights after each step, and of states where it asks for them.
+class DeviceOptimizer : public Optimizer {
+public:
+  DeviceOptimizer(std::unique_ptr<Device> device, const std::string &folder)
+      : device(std::move(device)), artefact(this->device->load(folder)) {}
+  const Manifest &manifest() const override { return artefact->manifest(); }
+  std::vector<Tensor> makeStates() const override {
+    return artefact->makeStates();
+  }
+  StepResult step(StepArguments &arguments, ThreadPool *) override {
+    return device->launch(*artefact, arguments);
+  }
+  void fetchStates(StepArguments &arguments) override {
+    device->fetchStates(*artefact, arguments);
+  }
+  void hostChanged() override { device->hostChanged(*artefact); }
+
+private:
+  std::unique_ptr<Device> device;
+  std::shared_ptr<Artefact> artefact;
+};
+
 } // namespace
 
-std::unique_ptr<Optimizer> steep::loadOptimizer(const std::string &folder) {
+std::unique_ptr<Optimizer>
+steep::loadOptimizer(const std::string &folder,
+                     std::unique_ptr<Device> device) {
+  if (device)
+    return std::make_unique<DeviceOptimizer>(std::move(device), folder);
   return std::make_unique<CompiledOptimizer>(Artefact::load(folder));
 }
 

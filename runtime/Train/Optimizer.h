@@ -7,7 +7,7 @@
 #ifndef STEEP_RUNTIME_TRAIN_OPTIMIZER_H
 #define STEEP_RUNTIME_TRAIN_OPTIMIZER_H
 
-#include "runtime/Core/Artefact.h"
+#include "runtime/Devices/Device.h"
 #include "runtime/Model/Config.h"
 
 #include <memory>
@@ -25,10 +25,17 @@ public:
   /// Zero-filled, in the manifest's order.
   virtual std::vector<Tensor> makeStates() const = 0;
   virtual StepResult step(StepArguments &arguments, ThreadPool *pool) = 0;
+  /// Brings the states to the host's tensors, where they are elsewhere between
+  /// steps.
+  virtual void fetchStates(StepArguments &) {}
+  /// The host's parameters and states have been changed.
+  virtual void hostChanged() {}
 };
 
-/// The artefact in a folder that steepc wrote.
-std::unique_ptr<Optimizer> loadOptimizer(const std::string &folder);
+/// The artefact in a folder that steepc wrote, on the host, or on a device.
+std::unique_ptr<Optimizer>
+loadOptimizer(const std::string &folder,
+              std::unique_ptr<Device> device = nullptr);
 
 /// A model's parameters as steepc's --params wants them.
 std::string parametersJson(const ModelConfig &sizes);

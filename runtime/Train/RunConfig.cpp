@@ -100,8 +100,8 @@ void RunConfig::resolve() {
     if (!(rate >= 0) || !std::isfinite(static_cast<float>(rate)))
       fail("--lr {}={}: expected a finite FP32 number, at least 0", group,
            rate);
-  if (device != "host")
-    fail("--device {}: training runs on the device 'host' only", device);
+  if (device != "host" && device != "simt" && device.rfind("cuda", 0) != 0)
+    fail("--device {}: expected host, cuda (or cuda:1) or simt", device);
 }
 
 std::string RunConfig::json() const {

@@ -92,11 +92,13 @@ void Trainer::restore(const std::string &checkpoint) {
   if (counters.step > options.steps)
     fail("{}: the checkpoint is of step {}, but the run has {} steps",
          quote(checkpoint), counters.step, options.steps);
+  optimizer->hostChanged();
   data->restore(counters.data);
   lastGood = counters;
 }
 
-void Trainer::save(const TrainerState &state) const {
+void Trainer::save(const TrainerState &state) {
+  optimizer->fetchStates(arguments);
   saveCheckpoint(options, state, tensors());
 }
 

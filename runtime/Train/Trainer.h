@@ -80,7 +80,7 @@ private:
   /// Mean loss over the validation sequences; nothing where a signal came.
   std::optional<double> validate();
   bool validationDue(int64_t step) const;
-  void save(const TrainerState &state) const;
+  void save(const TrainerState &state);
   void prepareFolder() const;
   CheckpointTensors tensors() const;
   void writeReport(RunStatus status) const;

@@ -9,7 +9,6 @@
 
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Safetensors.h"
-#include "runtime/Devices/Device.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -47,7 +46,7 @@ static std::shared_ptr<Artefact> findArtefact(const UpdateOptions &options,
   CompileRequest request;
   request.spec = options.spec;
   request.parameters = nlohmann::json{{"tensors", {tensor}}}.dump();
-  request.target = options.target;
+  request.target = device.target(options.target);
   request.options = {"--only-rule=" + options.rule};
   request.flagNames = {{"--only-rule", "--rule"}};
   request.parametersName = quote(options.in);
@@ -134,7 +133,8 @@ static void writeResult(const UpdateOptions &options,
 
 void runUpdate(const UpdateOptions &options) {
   checkNumbers(options);
-  std::unique_ptr<Device> device = openDevice(options.device, options.threads);
+  std::unique_ptr<Device> device =
+      openDevice(options.device, options.threads, options.simt);
   SafetensorsFile in = SafetensorsFile::open(options.in);
   StepArguments arguments;
   arguments.parameters = {loadMatrix(in, "param")};
@@ -161,6 +161,7 @@ void runUpdate(const UpdateOptions &options) {
   if (result.skipped)
     fail("{}: tensor 'grad' is not finite, so the step was skipped",
          quote(in.path()));
+  device->fetchStates(*artefact, arguments);
   writeResult(options, parameter, arguments);
 }
 

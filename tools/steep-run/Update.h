@@ -7,6 +7,8 @@
 #ifndef STEEP_TOOLS_STEEP_RUN_UPDATE_H
 #define STEEP_TOOLS_STEEP_RUN_UPDATE_H
 
+#include "runtime/Devices/Device.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +24,7 @@ struct UpdateOptions {
   double gradScale = 1;
   int64_t step = 1;
   std::string device = "host";
+  SimtOptions simt;
   std::string target = "native";
   int threads = 1;
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Core/Error.h"
+#include "runtime/Devices/Supervisor.h"
 #include "tools/ToolMain.h"
 #include "tools/steep-run/Measure.h"
 #include "tools/steep-run/Update.h"
@@ -17,6 +18,7 @@
 using namespace steep;
 
 static void addOptions(CLI::App &app, UpdateOptions &update,
+                       std::string &simtRoute,
                        std::vector<std::string> &measure) {
   app.add_option("SPEC", update.spec,
                  "the spec with the rule, an .mlir file; compiled by the "
@@ -37,7 +39,21 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
       ->capture_default_str();
   app.add_option("--grad-scale", update.gradScale, "multiplies the gradient")
       ->capture_default_str();
-  app.add_option("--device", update.device, "where to run")
+  app.add_option("--device", update.device,
+                 "where to run: host, cuda (or cuda:1), or simt, an emulated "
+                 "GPU on this CPU")
+      ->capture_default_str();
+  app.add_option("--simt-route", simtRoute,
+                 "what simt runs: ir, LLVM's IR as it went to the code "
+                 "generator, or ptx, what came out of it")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"ir", "ptx"}));
+  app.add_flag("--check", update.simt.check,
+               "on simt, look for races, accesses out of bounds, missing "
+               "barriers and the like");
+  app.add_option("--seed", update.simt.seed,
+                 "on simt, a random order of threads that this number decides; "
+                 "0: in order")
       ->capture_default_str();
   app.add_option("--target", update.target, "what to compile for")
       ->capture_default_str();
@@ -57,6 +73,7 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
 
 /// What must, and what must not, be given together.
 static void checkOptions(const UpdateOptions &update,
+                         const std::string &simtRoute,
                          const std::vector<std::string> &measure) {
   if (!measure.empty()) {
     if (!update.spec.empty() || !update.artefact.empty() || !update.out.empty())
@@ -70,6 +87,20 @@ static void checkOptions(const UpdateOptions &update,
   if (!update.spec.empty() && update.rule.empty())
     fail("--rule is required for an update: which rule of {} to take",
          quote(update.spec));
+  if (update.device != "simt" &&
+      (update.simt.check || update.simt.seed || simtRoute != "ir"))
+    fail("--simt-route, --check and --seed need --device=simt");
+}
+
+/// In a child, an error must not find its way out of the body.
+static int tryUpdate(const UpdateOptions &update) {
+  try {
+    runUpdate(update);
+    return 0;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "steep-run: error: %s\n", error.what());
+    return 1;
+  }
 }
 
 int main(int argc, char **argv) {
@@ -80,13 +111,15 @@ int main(int argc, char **argv) {
   unsigned available = std::thread::hardware_concurrency();
   update.threads = static_cast<int>(std::clamp(available, 1u, 64u));
   std::vector<std::string> measure;
-  addOptions(app, update, measure);
+  std::string simtRoute = "ir";
+  addOptions(app, update, simtRoute, measure);
   return toolMain(app, argc, argv, [&] {
-    checkOptions(update, measure);
-    if (measure.empty())
-      runUpdate(update);
-    else
+    checkOptions(update, simtRoute, measure);
+    update.simt.ptx = simtRoute == "ptx";
+    if (!measure.empty()) {
       runMeasure(measure, update.in, update.threads);
-    return 0;
+      return 0;
+    }
+    return runForDevice(update.device, [&] { return tryUpdate(update); });
   });
 }

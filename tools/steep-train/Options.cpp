@@ -116,7 +116,10 @@ void addRunFields(Fields &fields) {
                   "tokens a sequence (default: the context)");
   fields.add("--seed", &RunConfig::seed, "of the weights and the shuffle");
   fields.addCount("--threads", &RunConfig::threads, "default: all cores");
-  fields.add("--device", &RunConfig::device, "host");
+  fields.add(
+      "--device", &RunConfig::device,
+      "where the optimizer's step runs: host, cuda (or cuda:1), or simt, "
+      "an emulated GPU (host)");
   fields.add("--val-every", &RunConfig::valEvery,
              "validate every N steps and at the last (100; 0: never)");
   fields.add("--val-batches", &RunConfig::valBatches, "validation batches (8)");

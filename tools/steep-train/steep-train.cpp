@@ -8,6 +8,7 @@
 #include "Options.h"
 
 #include "runtime/Core/Error.h"
+#include "runtime/Devices/Supervisor.h"
 #include "runtime/Model/WaitPolicy.h"
 #include "runtime/Train/Presets.h"
 #include "runtime/Train/Replay.h"
@@ -40,13 +41,17 @@ static std::string shippedSpec(const std::string &name) {
 /// The artefact that was given, or the spec compiled for a model.
 static std::unique_ptr<Optimizer> makeOptimizer(const RunConfig &config,
                                                 const ModelConfig &sizes) {
+  std::unique_ptr<Device> device;
+  if (config.device != "host")
+    device = openDevice(config.device, static_cast<int>(config.threads));
   if (!config.artefact.empty())
-    return loadOptimizer(config.artefact);
+    return loadOptimizer(config.artefact, std::move(device));
   CompileRequest request;
   request.spec = config.spec;
   request.parameters = parametersJson(sizes);
-  request.target = config.target;
-  return loadOptimizer(compileArtefact(request));
+  request.target = device ? device->target(config.target) : config.target;
+  const std::string folder = compileArtefact(request);
+  return loadOptimizer(folder, std::move(device));
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,10 +218,7 @@ static int train(Options &options) {
   return finish(trainer, trainer.run());
 }
 
-static int run(int argc, char **argv) {
-  Options options;
-  if (const std::optional<int> status = parseOptions(argc, argv, options))
-    return *status;
+static int run(Options &options) {
   if (!options.replay.empty())
     return replay(options);
   if (!options.compare.empty()) {
@@ -229,13 +231,25 @@ static int run(int argc, char **argv) {
   return train(options);
 }
 
-int main(int argc, char **argv) {
-  limitSpinning(argv);
+/// An error is one line on stderr and status 1.
+static int reportErrors(const std::function<int()> &body) {
   try {
-    return outputStatus("steep-train", run(argc, argv));
+    return outputStatus("steep-train", body());
   } catch (const std::exception &error) {
     std::fflush(stdout);
     std::fprintf(stderr, "steep-train: error: %s\n", error.what());
     return 1;
   }
+}
+
+int main(int argc, char **argv) {
+  limitSpinning(argv);
+  return reportErrors([&] {
+    Options options;
+    if (const std::optional<int> status = parseOptions(argc, argv, options))
+      return *status;
+    return runForDevice(options.config.device, [&] {
+      return reportErrors([&] { return run(options); });
+    });
+  });
 }

@@ -49,7 +49,15 @@ TEST(Device, HostRunsArtefacts) {
   EXPECT_EQ(arguments.parameters[1].f32()[2], -6.0f);
 }
 
+TEST(Device, AGpuNeedsKernelsForIt) {
+  TemporaryFolder folder;
+  test::makeFakeArtefact(folder / "out");
+  std::shared_ptr<Artefact> artefact = Artefact::load(folder / "out");
+  EXPECT_ERROR(artefact->openGpu({}), "it has no kernels for GPUs");
+}
+
 TEST(Device, NamesWhatIsThere) {
-  EXPECT_ERROR(openDevice("cuda", 1),
-               "device 'cuda' is not part of this version: 'host' is expected");
+  for (const char *name : {"", "gpu", "cuda:", "cuda:x", "cuda:12345", "host "})
+    EXPECT_ERROR(openDevice(name, 1),
+                 "host, simt, cuda or cuda:N is expected");
 }

@@ -8,7 +8,7 @@
 // Each case holds a weight w0 and, for t = 1, 2, 3, a gradient and what PyTorch
 // in float64 made of it. steep-run takes the three steps, each from the files
 // that the one before wrote. More cases of the same form, in a folder that
-// $STEEP_CASES names, are tried as well.
+// $STEEP_CASES names, are tried as well; all of them on the emulated GPU too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,6 +93,27 @@ static std::vector<std::string> caseFiles() {
   return found;
 }
 
+namespace {
+/// A record, and the device that is to give its numbers.
+struct DeviceCase {
+  std::string file, device;
+};
+} // namespace
+
+static std::vector<DeviceCase> deviceCases() {
+  std::vector<DeviceCase> cases;
+  std::error_code error;
+  const bool hasSimt = fs::exists(fs::path(STEEP_TEST_RUN).parent_path() /
+                                      "../lib/libsteep-simt.so",
+                                  error);
+  for (const std::string &file : caseFiles()) {
+    cases.push_back({file, "host"});
+    if (hasSimt)
+      cases.push_back({file, "simt"});
+  }
+  return cases;
+}
+
 /// What a case calls a state; what steep-run does.
 static const std::vector<std::pair<std::string, std::string>> stateNames = {
     {"momentum", "momentum_buffer"},
@@ -100,9 +121,9 @@ static const std::vector<std::pair<std::string, std::string>> stateNames = {
     {"exp_avg_sq", "exp_avg_sq"}};
 
 namespace {
-class StepCase : public ::testing::TestWithParam<std::string> {
+class StepCase : public ::testing::TestWithParam<DeviceCase> {
 protected:
-  StepCase() : file(SafetensorsFile::open(GetParam())) {}
+  StepCase() : file(SafetensorsFile::open(GetParam().file)) {}
 
   void step(int t, const NamedTensors &inputs, double lr, double decay) {
     std::string in = folder / "in", out = folder / "out";
@@ -122,6 +143,12 @@ protected:
       more.insert(more.begin(), arguments.begin(), arguments.end());
       return more;
     };
+    if (GetParam().device == "simt") {
+      steepRun(with({"--out", out, "--device", "simt"}));
+      steepRun(with(
+          {"--out", out + "2", "--device", "simt", "--simt-route", "ptx"}));
+      return;
+    }
     steepRun(with({"--out", out, "--threads", "1"}));
     steepRun(with({"--out", out + "2", "--threads", "2"}));
   }
@@ -162,14 +189,16 @@ TEST_P(StepCase, EqualsTheRecord) {
     EXPECT_LT(relative(out.load("update"), increment), 5e-5) << t;
     for (const auto &[name, entry] : out.entries())
       EXPECT_TRUE(sameBits(out.load(name), out2.load(name)))
-          << name << " differs between 1 and 2 threads, step " << t;
+          << name << " differs between two threads and one, or between PTX "
+          << "and IR, step " << t;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, StepCase, ::testing::ValuesIn(caseFiles()),
+INSTANTIATE_TEST_SUITE_P(, StepCase, ::testing::ValuesIn(deviceCases()),
                          [](const auto &info) {
-                           return fs::path(info.param).stem().string() +
-                                  fmt::format("_{}", info.index);
+                           return fs::path(info.param.file).stem().string() +
+                                  fmt::format("_{}_{}", info.param.device,
+                                              info.index);
                          });
 
 //===----------------------------------------------------------------------===//

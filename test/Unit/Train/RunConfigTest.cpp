@@ -62,8 +62,8 @@ TEST(RunConfig, Refusals) {
   EXPECT_EQ(set(&RunConfig::valEvery, -1),
             "--val-every -1: expected 0 to 1099511627776");
   EXPECT_EQ(set(&RunConfig::stopAt, 300), "--stop-at 300: expected 1 to 200");
-  EXPECT_EQ(refusal([](RunConfig &c) { c.device = "cuda"; }),
-            "--device cuda: training runs on the device 'host' only");
+  EXPECT_EQ(refusal([](RunConfig &c) { c.device = "gpu"; }),
+            "--device gpu: expected host, cuda (or cuda:1) or simt");
   EXPECT_EQ(refusal([](RunConfig &c) { c.model = "tinny"; }),
             "--model tinny: no such model; expected one of tiny, 190m, 380m, "
             "640m");
