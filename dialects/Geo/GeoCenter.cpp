@@ -115,13 +115,25 @@ Value geo::detail::createColumnSums(OpBuilder &b, Location loc, Value matrix,
                        sliceRows(b, loc, vector, whole, rows), sums, add);
 }
 
+Value geo::detail::createColumnSums(OpBuilder &b, Location loc, Value matrix,
+                                    bool ofSquares) {
+  return createColumnSums(
+      b, loc, matrix, /*vector=*/Value(),
+      [=](OpBuilder &b, Location loc, Value x, Value, Value sum) -> Value {
+        // The square of an f32 is exact in f64.
+        if (ofSquares)
+          x = arith::MulFOp::create(b, loc, x, x);
+        return arith::AddFOp::create(b, loc, sum, x);
+      });
+}
+
 FailureOr<SmallVector<Value>> CenterOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, getInput());
   auto columns = ArrayRef(sizes).drop_front();
 
   // 1. Column sums.
-  Value sums = createColumnSums(b, loc, getInput(), Value(), addTerm);
+  Value sums = createColumnSums(b, loc, getInput(), /*ofSquares=*/false);
 
   // 2. The mean row, rounded once.
   Value rows = createSize(b, loc, getInput(), 0);

@@ -127,6 +127,10 @@ Value createZeros(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes,
 /// A size of a matrix, in f64.
 Value createSize(OpBuilder &b, Location loc, Value matrix, int64_t dim);
 
+/// The sums of all columns, or of their squares, in f64.
+Value createColumnSums(OpBuilder &b, Location loc, Value matrix,
+                       bool ofSquares);
+
 } // namespace mlir::geo::detail
 
 #endif // STEEP_DIALECTS_GEO_GEODETAIL_H

@@ -192,12 +192,7 @@ static Value createSquares(OpBuilder &b, Location loc, Value matrix,
                            unsigned kept) {
   if (kept == 0)
     return RowSquaresOp::create(b, loc, matrix);
-  return createColumnSums(
-      b, loc, matrix, Value(),
-      [](OpBuilder &b, Location loc, Value x, Value, Value sum) -> Value {
-        Value square = arith::MulFOp::create(b, loc, x, x);
-        return arith::AddFOp::create(b, loc, sum, square);
-      });
+  return createColumnSums(b, loc, matrix, /*ofSquares=*/true);
 }
 
 /// 1 / sqrt(mean of squares), or 0 where the root is at most `floor`.
