@@ -70,7 +70,7 @@ Stacks::~Stacks() {
 void *Stacks::prepare(unsigned index, void (*body)(void *), void *argument) {
   // Stacks that all start at the same offset of a page would share cache
   // sets: stagger them.
-  char *top = memory + (index + 1) * kStride - 64 - (index % 16) * 64;
+  char *top = memory + (index + 1) * kStride - 64 - (index % 32) * 128;
   auto **slot = reinterpret_cast<void **>(top);
   // steepSimtStart begins with the stack pointer at `top`, aligned to 16.
   *--slot = reinterpret_cast<void *>(&steepSimtStart);
