@@ -22,25 +22,26 @@ void steepSimtLookUp(Context *context, const Site *site) {
 }
 
 static void check(Context *context, const Site *site, const char *address,
-                  const char *base, std::uint64_t bytes, Access kind) {
+                  const char *base, std::uint64_t bytes, const char *value,
+                  Access kind) {
   Lane &lane = *reinterpret_cast<Lane *>(context);
   Block &block = *lane.block;
-  block.shadow->access(lane, *site, address, base, bytes, kind);
+  block.shadow->access(lane, *site, address, base, bytes, kind, value);
   if (block.isStopped())
     block.leave(lane);
 }
 
 void steepSimtRead(Context *context, const Site *site, const char *address,
-                   const char *base, std::uint64_t bytes) {
-  check(context, site, address, base, bytes, Access::Read);
+                   const char *base, std::uint64_t bytes, const char *value) {
+  check(context, site, address, base, bytes, value, Access::Read);
 }
 
 void steepSimtWrite(Context *context, const Site *site, const char *address,
-                    const char *base, std::uint64_t bytes) {
-  check(context, site, address, base, bytes, Access::Write);
+                    const char *base, std::uint64_t bytes, const char *value) {
+  check(context, site, address, base, bytes, value, Access::Write);
 }
 
 void steepSimtAtomic(Context *context, const Site *site, const char *address,
-                     const char *base, std::uint64_t bytes) {
-  check(context, site, address, base, bytes, Access::Atomic);
+                     const char *base, std::uint64_t bytes, const char *value) {
+  check(context, site, address, base, bytes, value, Access::Atomic);
 }

@@ -19,15 +19,17 @@ void steepSimtOperation(steep::simt::Context *context,
 /// The fuel of a lane is used up: others get their turn.
 void steepSimtLookUp(steep::simt::Context *context,
                      const steep::simt::Site *site);
-/// Checks an access of a checked program.
+/// Checks an access of a checked program; `value` points to the bytes that are
+/// about to be written, or is null.
 void steepSimtRead(steep::simt::Context *context, const steep::simt::Site *site,
-                   const char *address, const char *base, std::uint64_t bytes);
+                   const char *address, const char *base, std::uint64_t bytes,
+                   const char *value);
 void steepSimtWrite(steep::simt::Context *context,
                     const steep::simt::Site *site, const char *address,
-                    const char *base, std::uint64_t bytes);
+                    const char *base, std::uint64_t bytes, const char *value);
 void steepSimtAtomic(steep::simt::Context *context,
                      const steep::simt::Site *site, const char *address,
-                     const char *base, std::uint64_t bytes);
+                     const char *base, std::uint64_t bytes, const char *value);
 }
 
 #endif // STEEP_RUNTIME_DEVICES_SIMT_ENTRYPOINTS_H

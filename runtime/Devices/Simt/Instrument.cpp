@@ -94,9 +94,11 @@ public:
 
 private:
   void check(Instruction &instruction, Value *address, Value *bytes,
-             Align alignment, StringRef entry, bool releases = false);
+             Align alignment, StringRef entry, bool releases = false,
+             Value *value = nullptr);
   void visit(Instruction &instruction);
   void visitFence(FenceInst &fence);
+  Value *spill(StoreInst &store);
   Value *base(const Origins &origins, Instruction &instruction);
   ConstantInt *sizeOf(Type *type) {
     return ConstantInt::get(Type::getInt64Ty(module.getContext()),
@@ -130,7 +132,8 @@ Value *Instrumenter::base(const Origins &origins, Instruction &instruction) {
 }
 
 void Instrumenter::check(Instruction &instruction, Value *address, Value *bytes,
-                         Align alignment, StringRef entry, bool releases) {
+                         Align alignment, StringRef entry, bool releases,
+                         Value *value) {
   Origins origins(address);
   bool local = origins.local && origins.pointers.empty() &&
                origins.values.empty() && origins.variables.empty();
@@ -161,10 +164,20 @@ void Instrumenter::check(Instruction &instruction, Value *address, Value *bytes,
     return builder.CreateAddrSpaceCast(value, pointer);
   };
   builder.CreateCall(
-      entryPoint(module, entry, {pointer, pointer, pointer, pointer, word}),
+      entryPoint(module, entry,
+                 {pointer, pointer, pointer, pointer, word, pointer}),
       {code.context, siteAddress(module.getContext(), site), flat(address),
-       flat(base(origins, instruction)),
-       builder.CreateZExtOrTrunc(bytes, word)});
+       flat(base(origins, instruction)), builder.CreateZExtOrTrunc(bytes, word),
+       flat(value)});
+}
+
+/// A copy of what is stored, on the lane's stack.
+Value *Instrumenter::spill(StoreInst &store) {
+  IRBuilder<> entry(&*code.body->getEntryBlock().getFirstInsertionPt());
+  Value *value = store.getValueOperand();
+  Value *slot = entry.CreateAlloca(value->getType());
+  IRBuilder<>(&store).CreateStore(value, slot);
+  return slot;
 }
 
 /// A fence matters to other blocks only; membar does the same.
@@ -194,7 +207,8 @@ void Instrumenter::visit(Instruction &instruction) {
     check(*store, store->getPointerOperand(),
           sizeOf(store->getValueOperand()->getType()), store->getAlign(),
           strong ? atomic : write,
-          store->isAtomic() && isReleaseOrStronger(store->getOrdering()));
+          store->isAtomic() && isReleaseOrStronger(store->getOrdering()),
+          spill(*store));
   } else if (auto *update = dyn_cast<AtomicRMWInst>(&instruction)) {
     check(*update, update->getPointerOperand(), sizeOf(update->getType()),
           update->getAlign(), atomic,
@@ -207,7 +221,8 @@ void Instrumenter::visit(Instruction &instruction) {
     check(*copy, copy->getRawSource(), copy->getLength(),
           copy->getSourceAlign().valueOrOne(), read);
     check(*copy, copy->getRawDest(), copy->getLength(),
-          copy->getDestAlign().valueOrOne(), write);
+          copy->getDestAlign().valueOrOne(), write, false,
+          copy->getRawSource());
   } else if (auto *fill = dyn_cast<MemSetInst>(&instruction)) {
     check(*fill, fill->getRawDest(), fill->getLength(),
           fill->getDestAlign().valueOrOne(), write);

@@ -31,10 +31,10 @@ bool Races::isKnown(const Event &event, const Lane &lane) const {
   return lane.clock.knows(lane.index, {event.lane, event.epoch, event.tick});
 }
 
-const Event *Races::conflict(const Trace &trace, const Lane &lane,
-                             Access kind) const {
-  bool atomic = kind == Access::Atomic;
-  if (!(atomic && trace.write.atomic) && !isKnown(trace.write, lane))
+const Event *Races::conflict(const Trace &trace, const Lane &lane, Access kind,
+                             bool same) const {
+  bool harmless = same || (kind == Access::Atomic && trace.write.atomic);
+  if (!harmless && !isKnown(trace.write, lane))
     return &trace.write;
   if (kind == Access::Read || kind == Access::ProxyRead)
     return nullptr;

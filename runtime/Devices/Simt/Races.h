@@ -67,11 +67,13 @@ public:
   Races(Block &block, BlockOrder &order) : block(block), order(order) {}
 
   /// Reports a race of this access with what `trace` remembers, and remembers
-  /// the access. `where` names the bytes in a report.
+  /// the access. `where` names the bytes in a report. Writing what is there
+  /// already (`same`) is no race with who wrote it: compilers let all lanes
+  /// store a value that all of them have.
   template <typename Where>
   void access(Trace &trace, Lane &lane, const Site &site, Access kind,
-              Where where) {
-    const Event *other = conflict(trace, lane, kind);
+              bool same, Where where) {
+    const Event *other = conflict(trace, lane, kind, same);
     if (other)
       report(*other, lane, site, kind, where());
     remember(trace, lane, site, kind);
@@ -79,8 +81,8 @@ public:
   void remember(Trace &trace, Lane &lane, const Site &site, Access kind);
 
 private:
-  const Event *conflict(const Trace &trace, const Lane &lane,
-                        Access kind) const;
+  const Event *conflict(const Trace &trace, const Lane &lane, Access kind,
+                        bool same) const;
   bool isKnown(const Event &event, const Lane &lane) const;
   void report(const Event &other, Lane &lane, const Site &site, Access kind,
               const std::string &where);

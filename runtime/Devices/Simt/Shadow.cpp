@@ -7,6 +7,7 @@
 #include "runtime/Devices/Simt/Shadow.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace steep::simt {
 
@@ -42,7 +43,8 @@ static std::string name(Access kind) {
 }
 
 void Shadow::access(Lane &lane, const Site &site, const char *address,
-                    const char *base, std::uint64_t bytes, Access kind) {
+                    const char *base, std::uint64_t bytes, Access kind,
+                    const char *value) {
   if (bytes == 0)
     return;
   ++block.stats.accesses;
@@ -55,9 +57,9 @@ void Shadow::access(Lane &lane, const Site &site, const char *address,
                             std::to_string(site.alignment),
                         true);
   if (site.sharedEnd || site.dynamicShared || block.isShared(address))
-    accessShared(lane, site, address, bytes, kind);
+    accessShared(lane, site, address, bytes, kind, value);
   else if (!block.isStack(address))
-    accessGlobal(lane, site, address, base, bytes, kind);
+    accessGlobal(lane, site, address, base, bytes, kind, value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,7 +71,7 @@ static std::string sharedPlace(std::uint32_t offset) {
 }
 
 void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
-                          std::uint64_t bytes, Access kind) {
+                          std::uint64_t bytes, Access kind, const char *value) {
   std::int64_t offset = address - block.shared();
   std::int64_t begin = 0, end = block.sharedBytes();
   bool named = site.sharedEnd || site.dynamicShared;
@@ -95,6 +97,7 @@ void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
     }
     if (checkState(cell, at, lane, site, kind))
       races.access(cell.trace, lane, site, kind,
+                   value && value[i] == address[i],
                    [&] { return sharedPlace(at); });
     else
       races.remember(cell.trace, lane, site, kind);
@@ -228,7 +231,8 @@ const Range *Shadow::reach(const Site &site, const char *base,
 }
 
 void Shadow::accessGlobal(Lane &lane, const Site &site, const char *address,
-                          const char *base, std::uint64_t bytes, Access kind) {
+                          const char *base, std::uint64_t bytes, Access kind,
+                          const char *value) {
   const Range *range = reach(site, base, address, bytes);
   if (!range || !range->contains(address, bytes)) {
     std::string where =
@@ -251,9 +255,11 @@ void Shadow::accessGlobal(Lane &lane, const Site &site, const char *address,
   // Single bytes share a trace with their neighbours: no races of those.
   if (bytes < GlobalShadow::kGranule)
     return;
-  for (const char *p = address; p < address + bytes;
-       p += GlobalShadow::kGranule)
-    races.access(global.trace(p), lane, site, kind, place);
+  for (std::uint64_t i = 0; i < bytes; i += GlobalShadow::kGranule) {
+    bool same = value && std::memcmp(value + i, address + i,
+                                     GlobalShadow::kGranule) == 0;
+    races.access(global.trace(address + i), lane, site, kind, same, place);
+  }
 }
 
 } // namespace steep::simt

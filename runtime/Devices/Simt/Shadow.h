@@ -47,10 +47,11 @@ public:
   void startBlock();
 
   /// Checks one access; `base` is the pointer that the address was made from,
-  /// or null where it is not known. Stops the block if the access cannot be
-  /// made.
+  /// or null where it is not known, and `value` what is about to be written,
+  /// or null. Stops the block if the access cannot be made.
   void access(Lane &lane, const Site &site, const char *address,
-              const char *base, std::uint64_t bytes, Access kind);
+              const char *base, std::uint64_t bytes, Access kind,
+              const char *value = nullptr);
   /// An asynchronous copy by the lane has arrived.
   void landed(Lane &lane, const Site &site, const char *address,
               std::uint32_t bytes);
@@ -85,9 +86,10 @@ private:
   };
 
   void accessShared(Lane &lane, const Site &site, const char *address,
-                    std::uint64_t bytes, Access kind);
+                    std::uint64_t bytes, Access kind, const char *value);
   void accessGlobal(Lane &lane, const Site &site, const char *address,
-                    const char *base, std::uint64_t bytes, Access kind);
+                    const char *base, std::uint64_t bytes, Access kind,
+                    const char *value);
   bool checkState(Cell &cell, std::uint32_t offset, Lane &lane,
                   const Site &site, Access kind);
   void checkProxy(const Cell &cell, std::uint32_t offset, Lane &lane,

@@ -16,6 +16,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
 ;bug   %i = add i64 %even, 0
 ;good   %i = add i64 %even, %b
   %p = getelementptr i16, ptr addrspace(1) %out, i64 %i
-  store i16 7, ptr addrspace(1) %p
+  %v = trunc i32 %cta to i16
+  store i16 %v, ptr addrspace(1) %p
   ret void
 }
