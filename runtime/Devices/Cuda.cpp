@@ -140,12 +140,14 @@ StepResult Gpu::launch(Artefact &artefact, StepArguments &arguments) {
   step.updates = &resident.updates;
   step.workspace = resident.workspace.get();
   step.report = static_cast<steep_step_report *>(resident.report.get());
-  resident.kernels->step(arguments, step);
+  try {
+    resident.kernels->step(arguments, step);
+  } catch (const Error &error) {
+    // The emulated GPU says where in the kernel it was.
+    std::string found = driver.report();
+    fail("{}{}{}", error.what(), found.empty() ? "" : "\n", found);
+  }
   driver.wait();
-  std::string found = driver.report();
-  if (!found.empty())
-    fail("a step of artefact {} on device {}:\n{}",
-         quote(artefact.manifest().name), quote(deviceName), found);
   steep_step_report report = {};
   driver.copyToHost(&report, step.report, sizeof report);
   StepResult result;
