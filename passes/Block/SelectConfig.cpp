@@ -213,11 +213,13 @@ ConfigAttr SelectConfigPass::selectForWarps(func::FuncOp func) {
   if (!hasMatrix && sumsRows(func))
     return make(
         0, llvm::bit_floor<uint64_t>(std::clamp<int64_t>(rows / 16, 1, 16)));
-  // A warp holds a row of up to 4096 floats in registers; a longer one is
-  // shared by a block.
-  if (columns > 4096)
-    return make(1, llvm::bit_ceil<uint64_t>(
-                       std::min<int64_t>(16, llvm::divideCeil(columns, 2048))));
+  // A warp holds a row of up to 2048 floats in registers, 64 a thread beside
+  // what is computed from them; 128 would spill. A longer one is shared by a
+  // block.
+  constexpr int64_t longest = 2048;
+  if (columns > longest)
+    return make(1, llvm::bit_ceil<uint64_t>(std::min<int64_t>(
+                       8, llvm::divideCeil(columns, longest))));
   // Four warps a block; short rows are several a warp, so that what a thread
   // computes once (bias corrections) is spread over enough elements.
   constexpr int64_t warps = 4;

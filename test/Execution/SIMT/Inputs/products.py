@@ -4,7 +4,7 @@ compares with plain loops in binary64."""
 
 import sys
 
-import device as dev
+import kernel_device as dev
 
 # m, n, k: whole tiles, tiles with edges, nothing that a vector divides.
 SHAPES = [(64, 64, 96), (96, 160, 48), (33, 17, 50)]

@@ -5,7 +5,7 @@ plain loops in binary64."""
 import math
 import sys
 
-import device as dev
+import kernel_device as dev
 
 BETA, EPS = 0.95, 1e-8
 # Whole vectors, tails of vectors of 4, 2 and 1, several rows a warp, rows that
