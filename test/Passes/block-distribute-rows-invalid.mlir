@@ -29,7 +29,7 @@ func.func @fast(%x: memref<4x4xf32>) attributes {block.kernel, block.config = #b
 
 // -----
 
-// expected-error@below {{has no #block.config}}
+// expected-error@below {{expected a kernel to have a #block.config}}
 func.func @undecided(%x: memref<4x4xf32>) attributes {block.kernel} {
   return
 }
