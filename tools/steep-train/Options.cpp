@@ -9,8 +9,10 @@
 
 #include "runtime/Core/Error.h"
 #include "runtime/Train/Checkpoint.h"
+#include "tools/ToolMain.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -136,12 +138,31 @@ void addRunFields(Fields &fields) {
                   "save and stop after this step; --resume continues");
 }
 
+/// Refuses what `mode` would ignore.
+void checkOnly(const CLI::App &app, const std::string &mode,
+               std::initializer_list<const char *> taken) {
+  for (const CLI::Option *option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 && name != mode &&
+        std::find(taken.begin(), taken.end(), name) == taken.end())
+      fail("{} has no meaning with {}", name, mode);
+  }
+}
+
 /// One thing at a time.
-void checkModes(const Options &options) {
+void checkModes(const CLI::App &app, const Options &options) {
   const bool replay = !options.replay.empty();
   const bool compare = !options.compare.empty();
   if (int(replay) + int(compare) + int(options.resume) > 1)
     fail("--replay, --compare and --resume exclude each other");
+  if (!options.config.spec.empty() && !options.config.artefact.empty())
+    fail("--spec and --artefact exclude each other: an artefact is a compiled "
+         "spec");
+  if (replay)
+    checkOnly(app, "--replay",
+              {"--spec", "--artefact", "--target", "--threads", "--tolerance"});
+  if (compare)
+    checkOnly(app, "--compare", {"--out"});
   if (options.tolerance && !replay)
     fail("--tolerance needs --replay");
   if (options.tolerance && !(*options.tolerance >= 0))
@@ -165,6 +186,12 @@ void resume(Options &options, const Fields &fields) {
   const RunConfig saved = readCheckpointConfig(options.checkpoint);
   options.config = saved;
   fields.copyGiven(given, options.config);
+  // Either takes the place of the other; that it is the same spec is checked
+  // with the checkpoint.
+  if (!given.spec.empty())
+    options.config.artefact.clear();
+  if (!given.artefact.empty())
+    options.config.spec.clear();
   for (const auto &[group, rate] : given.lr)
     options.config.lr[group] = rate;
   checkSameRun(saved, options.config);
@@ -174,6 +201,7 @@ void resume(Options &options, const Fields &fields) {
 
 std::optional<int> steep::parseOptions(int argc, char **argv,
                                        Options &options) {
+  refuseEmptyValues(argc, argv);
   CLI::App app{"Trains the paper's transformer with a compiled optimizer.",
                "steep-train"};
   app.footer("\nsteep-train --model tiny --data shards --out runs/rownorm\n"
@@ -228,7 +256,7 @@ std::optional<int> steep::parseOptions(int argc, char **argv,
   for (const CLI::Option *size : sizes)
     if (size->count() > 0 && model->count() > 0)
       fail("{} and --model exclude each other", size->get_name());
-  checkModes(options);
+  checkModes(app, options);
   if (options.resume)
     resume(options, fields);
   return std::nullopt;
