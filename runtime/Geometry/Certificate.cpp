@@ -158,35 +158,54 @@ FlowBound steep::rowNormFlowBound(const Tensor &gradient, ThreadPool *pool) {
   return bound;
 }
 
-CoveringRadius steep::coveringRadius(const Tensor &tensor, double tolerance,
-                                     int64_t mostSteps) {
-  const MatrixView s(tensor, "the increment s");
-  const std::vector<double> mean = s.meanRow();
-  const double largest = s.largest(mean);
-  if (std::isnan(largest))
-    return {undefined, undefined};
-  if (!(largest > 0))
-    return {0, 0};
-  const double scale = scaleFor(largest);
-  // Weights of rows, their mean c, and v = sum w_i |s_i|^2 - |c|^2: for any
-  // weights v <= rad^2, for any c max |s_i - c|^2 >= rad^2.
-  std::vector<double> centre(s.columns, 0.0), squares(s.rows, 0.0);
-  double weighted = 0;
-  for (int64_t i = 0; i < s.rows; ++i) {
-    for (int64_t k = 0; k < s.columns; ++k)
-      squares[i] += std::pow((s(i, k) - mean[k]) * scale, 2);
-    weighted += squares[i] / static_cast<double>(s.rows);
+namespace {
+
+/// Rows minus the first one, times a power of two: a common offset cancels
+/// with the rounding of one subtraction, and equal rows become zero.
+class Differences {
+public:
+  Differences(const MatrixView &s, double scale) : s(s), scale(scale) {}
+  double operator()(int64_t i, int64_t k) const {
+    return (s(i, k) - s(0, k)) * scale;
   }
+
+private:
+  const MatrixView &s;
+  double scale;
+};
+
+/// Weights of rows by their mean `centre` and value = sum w_i |x_i|^2 -
+/// |centre|^2: for any weights value <= rad^2, for any centre max |x_i -
+/// centre|^2 >= rad^2.
+struct DualBall {
+  std::vector<double> centre, squares;
+  double weighted = 0;
   double lower = 0, upper = std::numeric_limits<double>::infinity();
-  for (int64_t step = 0; step < mostSteps; ++step) {
+
+  /// Equal weights.
+  DualBall(const MatrixView &s, const Differences &x)
+      : centre(s.columns, 0.0), squares(s.rows, 0.0) {
+    const double share = 1 / static_cast<double>(s.rows);
+    for (int64_t i = 0; i < s.rows; ++i) {
+      for (int64_t k = 0; k < s.columns; ++k) {
+        squares[i] += x(i, k) * x(i, k);
+        centre[k] += x(i, k) * share;
+      }
+      weighted += squares[i] * share;
+    }
+  }
+
+  /// Improves both bounds, then takes the best step towards the farthest row;
+  /// false where they are near enough.
+  bool step(const Differences &x, double tolerance) {
     double own = 0, farthest = -1;
-    int64_t row = 0;
+    std::size_t row = 0;
     for (double c : centre)
       own += c * c;
-    for (int64_t i = 0; i < s.rows; ++i) {
+    for (std::size_t i = 0; i < squares.size(); ++i) {
       double inner = 0;
-      for (int64_t k = 0; k < s.columns; ++k)
-        inner += (s(i, k) - mean[k]) * scale * centre[k];
+      for (std::size_t k = 0; k < centre.size(); ++k)
+        inner += x(i, k) * centre[k];
       const double distance = squares[i] - 2 * inner + own;
       if (distance > farthest) {
         farthest = distance;
@@ -197,16 +216,41 @@ CoveringRadius steep::coveringRadius(const Tensor &tensor, double tolerance,
     lower = std::max(lower, value);
     upper = std::min(upper, farthest);
     if (upper - lower <= 2 * tolerance * upper)
-      break;
-    // The best step towards the farthest row, exactly.
+      return false;
     const double length =
         std::min(1.0, (farthest - value) / (2 * std::max(farthest, 1e-300)));
-    for (int64_t k = 0; k < s.columns; ++k)
-      centre[k] += length * ((s(row, k) - mean[k]) * scale - centre[k]);
+    for (std::size_t k = 0; k < centre.size(); ++k)
+      centre[k] += length * (x(row, k) - centre[k]);
     weighted += length * (squares[row] - weighted);
+    return true;
   }
-  const double slack = 8 * slackOf(2 * (s.rows + s.columns)) *
-                       *std::max_element(squares.begin(), squares.end());
-  return {std::sqrt(std::max(0.0, lower - slack)) / scale,
-          std::sqrt(upper + slack) / scale};
+};
+
+} // namespace
+
+CoveringRadius steep::coveringRadius(const Tensor &tensor, double tolerance,
+                                     int64_t mostSteps) {
+  const MatrixView s(tensor, "the increment s");
+  std::vector<double> first(s.columns);
+  for (int64_t k = 0; k < s.columns; ++k)
+    first[k] = s(0, k);
+  const double largest = s.largest(first);
+  if (std::isnan(largest))
+    return {undefined, undefined};
+  if (!(largest > 0))
+    return {0, 0};
+  const double scale = scaleFor(largest);
+  const Differences x(s, scale);
+  DualBall ball(s, x);
+  int64_t steps = 0;
+  while (steps < mostSteps && ball.step(x, tolerance))
+    ++steps;
+  // Every step may add its rounding to the centre.
+  const double slack =
+      8 * slackOf(2 * (s.rows + s.columns) + steps) *
+      *std::max_element(ball.squares.begin(), ball.squares.end());
+  return {
+      std::nextafter(std::sqrt(std::max(0.0, ball.lower - slack)) / scale, 0.0),
+      std::nextafter(std::sqrt(ball.upper + slack) / scale,
+                     std::numeric_limits<double>::infinity())};
 }

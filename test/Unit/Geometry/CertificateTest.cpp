@@ -140,6 +140,38 @@ TEST(CoveringRadius, BoundsHoldAndMeet) {
   EXPECT_NEAR(simplex.upper, std::sqrt(4.0 / 10) * std::sqrt(2.0), 1e-5);
 }
 
+// Equal rows have radius 0, wherever they are; and an offset is no part of it.
+TEST(CoveringRadius, IsBlindToAnOffset) {
+  for (double offset : {0.0, 0.1, 1.0 / 3, 1e8 / 3, 1e30 / 3, -1e300 / 3})
+    for (DType type : {DType::F32, DType::F64}) {
+      if (type == DType::F32 && std::fabs(offset) > 1e38)
+        continue;
+      SCOPED_TRACE(offset);
+      Tensor s(type, {7, 3});
+      auto set = [&](int64_t at, double value) {
+        if (type == DType::F32)
+          s.f32()[at] = static_cast<float>(value);
+        else
+          s.f64()[at] = value;
+        return type == DType::F32 ? static_cast<double>(s.f32()[at]) : value;
+      };
+      for (int64_t at = 0; at < 21; ++at)
+        set(at, offset);
+      const CoveringRadius equal = coveringRadius(s);
+      EXPECT_EQ(equal.lower, 0);
+      EXPECT_EQ(equal.upper, 0);
+      // One row elsewhere: half its distance, of a pair on one axis.
+      const double distance =
+          std::fabs(set(4, offset + std::max(1.0, std::fabs(offset) / 4)) -
+                    set(1, offset));
+      const CoveringRadius pair = coveringRadius(s, 1e-3, 20000);
+      EXPECT_LE(pair.lower, distance / 2);
+      EXPECT_GE(pair.upper, distance / 2);
+      EXPECT_GE(pair.lower, distance / 2 * (1 - 5e-3));
+      EXPECT_LE(pair.lower, rowDiameter(s));
+    }
+}
+
 TEST(DualNorms, AreWhatOraclesReach) {
   Tensor g(DType::F64, {3, 2});
   const double values[] = {3, 4, 0, 0, -3, 2};
