@@ -10,6 +10,7 @@
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Safetensors.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -131,6 +132,11 @@ static void writeResult(const UpdateOptions &options,
                     {"step", std::to_string(arguments.step)}});
 }
 
+static bool isFinite(const Tensor &tensor) {
+  return std::all_of(tensor.f32(), tensor.f32() + tensor.count(),
+                     [](float x) { return std::isfinite(x); });
+}
+
 void runUpdate(const UpdateOptions &options) {
   checkNumbers(options);
   std::unique_ptr<Device> device =
@@ -158,6 +164,10 @@ void runUpdate(const UpdateOptions &options) {
   arguments.step = options.step;
   StepResult result = device->launch(*artefact, arguments);
   device->wait();
+  if (result.skipped && isFinite(arguments.gradients[0]))
+    fail("{}: tensor 'grad' is finite, but its norm times --grad-scale, {:g}, "
+         "is beyond FP32, so the step was skipped",
+         quote(in.path()), result.gradNorm);
   if (result.skipped)
     fail("{}: tensor 'grad' is not finite, so the step was skipped",
          quote(in.path()));
