@@ -55,6 +55,16 @@ llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
                          : b.CreateUIToFP(value, llvmType(to));
 }
 
+/// To 16 bits, never to a larger number than `value`.
+llvm::Value *Emitter::towardsZero(Value *value, StringRef half) {
+  Value *nearest = fromF32(value, half);
+  Value *size = b.CreateUnaryIntrinsic(Intrinsic::fabs, value);
+  Value *nearestSize =
+      b.CreateUnaryIntrinsic(Intrinsic::fabs, toF32(nearest, half));
+  Value *larger = b.CreateFCmpOGT(nearestSize, size);
+  return b.CreateSelect(larger, b.CreateSub(nearest, b.getInt16(1)), nearest);
+}
+
 llvm::Value *Emitter::floatToFloat(Value *value, PtxType to,
                                    StringRef rounding) {
   if (rounding.ends_with("i"))
@@ -63,13 +73,10 @@ llvm::Value *Emitter::floatToFloat(Value *value, PtxType to,
     return intrinsic(("llvm.nvvm.f2tf32." + rounding).str(), {value});
   if (to.bits() == 16) {
     bool wide = value->getType()->isDoubleTy();
-    if (rounding != "rn") {
-      if (rounding != "rz" || wide || to.name != "bf16")
-        unknown();
-      Value *high = fit(b.CreateLShr(asInt(value), 16), 16, false);
-      return b.CreateSelect(b.CreateFCmpUNO(value, value), b.getInt16(0x7fff),
-                            high);
-    }
+    if (rounding == "rz" && !wide)
+      return towardsZero(value, to.name);
+    if (rounding != "rn")
+      unknown();
     return wide ? fromF64(value, to.name) : fromF32(value, to.name);
   }
   if (value->getType() == llvmType(to))

@@ -192,6 +192,7 @@ private:
   Value *floatToInt(Value *value, PtxType from, PtxType to, StringRef rounding);
   Value *intToFloat(Value *value, PtxType from, PtxType to, StringRef rounding);
   Value *floatToFloat(Value *value, PtxType to, StringRef rounding);
+  Value *towardsZero(Value *value, StringRef half);
   void move();
   void convertAddress();
 
