@@ -138,9 +138,12 @@ FailureOr<ProductEmitter::Values> ProductEmitter::fetch(const OperandTile &tile,
   int64_t outerSize = isLeft ? shape.rows : shape.columns;
   Values units;
   for (int64_t unit = 0; unit < tile.units; ++unit) {
-    Value atRow = add(row, unit * (threads / vectors));
-    Value outer = add(outer0, tile.alongDepth ? atRow : column);
-    Value inner = add(start, tile.alongDepth ? column : atRow);
+    // Constants last: they become offsets of one address.
+    int64_t rows = unit * (threads / vectors);
+    Value outer =
+        tile.alongDepth ? add(add(outer0, row), rows) : add(outer0, column);
+    Value inner =
+        tile.alongDepth ? add(start, column) : add(add(start, row), rows);
     Place place;
     place.index = tile.alongDepth ? Values{outer, inner} : Values{inner, outer};
     place.along = 1;

@@ -592,11 +592,17 @@ Value ThreadEmitter::address(Value memory, const Place &place, int64_t lane,
     if (int(dim) == place.along)
       fixed += (place.shift + lane) * stride;
     APInt known;
-    if (matchPattern(place.index[dim], m_ConstantInt(&known))) {
+    Value term = place.index[dim];
+    // What is added to an index goes into the instruction's offset.
+    if (auto added = term.getDefiningOp<arith::AddIOp>();
+        added && matchPattern(added.getRhs(), m_ConstantInt(&known))) {
+      fixed += known.getSExtValue() * stride;
+      term = added.getLhs();
+    }
+    if (matchPattern(term, m_ConstantInt(&known))) {
       fixed += known.getSExtValue() * stride;
       continue;
     }
-    Value term = place.index[dim];
     if (stride != 1)
       term = arith::MulIOp::create(builder, loc, term, constant(stride));
     sum = sum ? arith::AddIOp::create(builder, loc, sum, term) : term;

@@ -329,12 +329,12 @@ Value ThreadEmitter::reduceWarps(Value value, Operation *combine) {
     LLVM::StoreOp::create(builder, loc, value, at(entry.warp));
   }
   NVVM::Barrier0Op::create(builder, loc);
-  Values parts;
+  std::vector<Value> parts;
   for (int64_t warp = 0; warp < entry.warps; ++warp)
     parts.push_back(
         LLVM::LoadOp::create(builder, loc, type, at(int32_t(warp))));
   while (parts.size() > 1) {
-    Values next;
+    std::vector<Value> next;
     for (size_t i = 0; i < parts.size(); i += 2)
       next.push_back(i + 1 == parts.size()
                          ? parts[i]
