@@ -18,6 +18,10 @@ using namespace llvm;
 
 namespace steep::simt {
 
+static constexpr unsigned kGlobalSpace = 1, kConstantSpace = 4;
+/// That of the smallest asynchronous copy.
+static constexpr std::uint64_t kLargestGranule = 4;
+
 namespace {
 /// Where an address comes from: followed through casts, sums, selections and
 /// loops, as pointers or as integers, since PTX computes with the latter.
@@ -99,6 +103,7 @@ private:
   void visit(Instruction &instruction);
   void visitFence(FenceInst &fence);
   Value *spill(StoreInst &store);
+  void noteGranule(const Value &address, const Value &bytes, Align alignment);
   Value *base(const Origins &origins, Instruction &instruction);
   ConstantInt *sizeOf(Type *type) {
     return ConstantInt::get(Type::getInt64Ty(module.getContext()),
@@ -109,6 +114,7 @@ private:
   SiteList &sites;
   Module &module;
   DominatorTree dominators;
+  std::uint64_t granule = kLargestGranule;
 };
 } // namespace
 
@@ -143,6 +149,7 @@ void Instrumenter::check(Instruction &instruction, Value *address, Value *bytes,
       }))
     return;
   Site &site = sites.add(instruction);
+  noteGranule(*address, *bytes, alignment);
   site.alignment = alignment.value();
   site.releases = releases;
   if (origins.variables.size() == 1 && origins.pointers.empty()) {
@@ -169,6 +176,18 @@ void Instrumenter::check(Instruction &instruction, Value *address, Value *bytes,
       {code.context, siteAddress(module.getContext(), site), flat(address),
        flat(base(origins, instruction)), builder.CreateZExtOrTrunc(bytes, word),
        flat(value)});
+}
+
+/// Shrinks the granule of shared memory to what the access allows.
+void Instrumenter::noteGranule(const Value &address, const Value &bytes,
+                               Align alignment) {
+  unsigned space = address.getType()->getPointerAddressSpace();
+  if (space == kGlobalSpace || space == kConstantSpace)
+    return;
+  std::uint64_t size = 1;
+  if (auto *constant = dyn_cast<ConstantInt>(&bytes))
+    size = constant->getZExtValue() | kLargestGranule;
+  granule = std::min({granule, size & -size, alignment.value()});
 }
 
 /// A copy of what is stored, on the lane's stack.
@@ -238,6 +257,7 @@ void Instrumenter::run() {
       all.push_back(&instruction);
   for (Instruction *instruction : all)
     visit(*instruction);
+  code.kernel.sharedGranule = granule;
 }
 
 void instrument(KernelCode &code, SiteList &sites) {

@@ -77,6 +77,9 @@ struct Kernel {
   std::uint32_t maxThreads = 0;
   /// Bytes of shared memory before the launch's dynamic part.
   std::uint32_t staticShared = 0;
+  /// Every access of the kernel to shared memory is of a multiple of so many
+  /// bytes, aligned to them: checks need not look at single bytes.
+  std::uint32_t sharedGranule = 1;
 };
 
 /// A variable in global or constant memory.

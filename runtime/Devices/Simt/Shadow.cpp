@@ -25,8 +25,9 @@ Trace &GlobalShadow::trace(const char *address) {
 }
 
 Shadow::Shadow(Block &block, GlobalShadow &global)
-    : block(block), global(global), races(block, global.order) {
-  cells.resize(block.sharedBytes());
+    : block(block), global(global), races(block, global.order),
+      granule(block.launch.kernel->sharedGranule) {
+  cells.resize(block.sharedBytes() / granule + 1);
 }
 
 void Shadow::startBlock() {
@@ -87,17 +88,19 @@ void Shadow::accessShared(Lane &lane, const Site &site, const char *address,
                             (named ? "a variable" : "a block") + " of " +
                             std::to_string(end - begin) + " bytes",
                         true);
-  for (std::uint64_t i = 0; i < bytes; ++i) {
-    auto at = static_cast<std::uint32_t>(offset + i);
-    Cell &cell = cells[at];
+  auto last = static_cast<std::uint32_t>((offset + bytes - 1) / granule);
+  for (auto i = static_cast<std::uint32_t>(offset / granule); i <= last; ++i) {
+    std::uint32_t at = i * granule;
+    Cell &cell = cells[i];
     // What an earlier block did here was in shared memory of its own.
     if (cell.block != generation) {
       cell = Cell();
       cell.block = generation;
     }
+    bool same = value && std::memcmp(value + (at - offset), block.shared() + at,
+                                     granule) == 0;
     if (checkState(cell, at, lane, site, kind))
-      races.access(cell.trace, lane, site, kind,
-                   value && value[i] == address[i],
+      races.access(cell.trace, lane, site, kind, same,
                    [&] { return sharedPlace(at); });
     else
       races.remember(cell.trace, lane, site, kind);
@@ -176,7 +179,7 @@ void Shadow::checkProxy(const Cell &cell, std::uint32_t offset, Lane &lane,
 void Shadow::landed(Lane &lane, const Site &site, const char *address,
                     std::uint32_t bytes) {
   auto offset = static_cast<std::uint32_t>(address - block.shared());
-  for (std::uint32_t i = offset; i < offset + bytes; ++i) {
+  for (std::uint32_t i = offset / granule; i * granule < offset + bytes; ++i) {
     Cell &cell = cells[i];
     cell.inFlight = false;
     cell.initialised = true;
@@ -191,7 +194,7 @@ void Shadow::landed(Lane &lane, const Site &site, const char *address,
 void Shadow::hold(const Lane &lane, const Site &site, const char *address,
                   std::uint32_t bytes) {
   auto offset = static_cast<std::uint32_t>(address - block.shared());
-  for (std::uint32_t i = offset; i < offset + bytes; ++i) {
+  for (std::uint32_t i = offset / granule; i * granule < offset + bytes; ++i) {
     ++cells[i].holders;
     cells[i].holder = &site;
     held[lane.index / 128].open.push_back(i);

@@ -100,11 +100,12 @@ private:
   Block &block;
   GlobalShadow &global;
   Races races;
-  std::vector<Cell> cells;
+  std::vector<Cell> cells; ///< One a granule (Kernel::sharedGranule).
   std::unordered_map<const Site *, Reach> reached;
   /// Lanes whose last fence is younger than their last release.
   std::vector<bool> fenced;
   std::vector<Held> held; ///< By warpgroup.
+  std::uint32_t granule;
   std::uint32_t generation = 0;
 };
 
