@@ -29,7 +29,9 @@ using namespace steep;
 static const char spec[] = R"(
 optim.spec @bench { optim.group @all ["*"] uses @center lr 1.0 }
 optim.rule @center(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
-  %s  = geo.center %g
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %s  = geo.center %gc
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }

@@ -133,7 +133,8 @@ def Geo_EmaOp : Geo_ElementwiseOp<"ema",
 
     Example:
     ```mlir
-    %b1 = geo.ema %b, %g {beta = 0.95}
+    %gc = geo.scale %g, %clip
+    %b1 = geo.ema %b, %gc {beta = 0.95}
     ```
   }];
   let arguments = (ins Geo_Matrix:$buffer, Geo_Matrix:$gradient, F64Attr:$beta);
@@ -163,8 +164,9 @@ def Geo_MomentumOp : Geo_ElementwiseOp<"momentum"> {
 
     Example:
     ```mlir
-    %b1 = geo.momentum %b, %g {beta = 0.95}
-    %b1, %n = geo.momentum %b, %g {beta = 0.95, nesterov}
+    %gc = geo.scale %g, %clip
+    %b1 = geo.momentum %b, %gc {beta = 0.95}
+    %b1, %n = geo.momentum %b, %gc {beta = 0.95, nesterov}
     ```
   }];
   let arguments = (ins Geo_Matrix:$buffer, Geo_Matrix:$gradient, F64Attr:$beta,

@@ -202,6 +202,13 @@ static std::vector<TensorSpec> readList(const File &file) {
              shown(name));
     checkName(name.get<std::string>());
     where = "tensor " + quoteName(name.get<std::string>());
+    // A misspelt "aliases" would make a tied weight a parameter of its own.
+    for (const auto &item : entry.items())
+      if (item.key() != "name" && item.key() != "shape" &&
+          item.key() != "dtype" && item.key() != "aliases")
+        refuse("{0}: unknown key {1}; expected \"name\", \"shape\", "
+               "\"dtype\" and, for tied weights, \"aliases\"",
+               where, quoteName(item.key()));
     specs.push_back(toSpec(name.get<std::string>(),
                            member(entry, "dtype", where),
                            readExtents(member(entry, "shape", where), where)));

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "passes/Block/Levels.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/Placement.h"
 
@@ -299,6 +300,8 @@ struct FormKernelsPass : block::impl::FormKernelsBase<FormKernelsPass> {
 
   void runOnOperation() override {
     bodies.clear();
+    if (failed(checkBound(getOperation())))
+      return signalPassFailure();
     SymbolTable symbols(getOperation());
     for (auto func :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
@@ -307,14 +310,6 @@ struct FormKernelsPass : block::impl::FormKernelsBase<FormKernelsPass> {
   }
 
 private:
-  static bool isUpdate(func::FuncOp func) {
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      if (func.getArgAttr(i, roleAttrName) &&
-          isa<TensorType>(func.getArgumentTypes()[i]))
-        return true;
-    return false;
-  }
-
   LogicalResult split(func::FuncOp func, SymbolTable &symbols);
   func::FuncOp addKernel(func::FuncOp kernel, func::FuncOp step,
                          unsigned &count, SymbolTable &symbols);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "passes/Block/Levels.h"
 #include "passes/CPU/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -133,6 +134,8 @@ struct BlockToCPUPass : block::impl::BlockToCPUBase<BlockToCPUPass> {
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(checkBlocks(module)))
+      return signalPassFailure();
     LowerToLLVMOptions options(&getContext());
     LLVMTypeConverter types(&getContext(), options);
     // Steps call kernels, so they go first.

@@ -49,9 +49,10 @@ static std::optional<StringRef> findMatch(GroupOp group, StringRef name) {
   return std::nullopt;
 }
 
-static bool usesDecay(RuleOp rule) {
+/// Whether a rule computes with one of its scalars.
+static bool uses(RuleOp rule, Value (*scalar)(ScalarsOp)) {
   return llvm::any_of(rule.getBody().getOps<ScalarsOp>(),
-                      [](ScalarsOp op) { return !op.getWd().use_empty(); });
+                      [&](ScalarsOp op) { return !scalar(op).use_empty(); });
 }
 
 namespace {
@@ -69,7 +70,8 @@ private:
   LogicalResult reportUnmatched() const;
   static LogicalResult checkMatrix(ParameterOp parameter, GroupOp group);
   LogicalResult checkAlias(ParameterOp parameter) const;
-  LogicalResult checkDecay(GroupOp group) const;
+  LogicalResult checkPatterns(GroupOp group);
+  LogicalResult checkScalars(GroupOp group) const;
 
   SpecOp spec;
   SmallVector<GroupOp> groups;
@@ -173,15 +175,37 @@ LogicalResult Binder::checkAlias(ParameterOp parameter) const {
   return success();
 }
 
-/// A decay that does nothing is a mistake, not a default.
-LogicalResult Binder::checkDecay(GroupOp group) const {
+/// A pattern that matches nothing beside one that does is a misspelt name.
+LogicalResult Binder::checkPatterns(GroupOp group) {
+  for (auto pattern : group.getPatterns().getAsValueRange<StringAttr>())
+    if (llvm::none_of(parameters, [&](ParameterOp parameter) {
+          return matches(pattern, parameter.getParamName());
+        }))
+      return group.emitOpError("@") << group.getGroupName() << ": pattern \""
+                                    << pattern << "\" matches no parameter";
+  return success();
+}
+
+/// What a group or a trainer sets must reach the update: a decay that does
+/// nothing is a mistake, not a default, and the clip factor also carries the
+/// trainer's gradient scale. The rate is another matter: rules without one
+/// exist.
+LogicalResult Binder::checkScalars(GroupOp group) const {
   auto rule =
       SymbolTable::lookupNearestSymbolFrom<RuleOp>(spec, group.getRuleAttr());
-  if (group.getWd().isZero() || usesDecay(rule))
-    return success();
-  return group.emitOpError("@")
-         << group.getGroupName() << " has a weight decay, but rule @"
-         << group.getRule() << " does not use it";
+  auto fail = [&](StringRef what) -> InFlightDiagnostic {
+    return group.emitOpError("@")
+           << group.getGroupName() << what << " @" << group.getRule();
+  };
+  auto wd = [](ScalarsOp op) -> Value { return op.getWd(); };
+  auto clip = [](ScalarsOp op) -> Value { return op.getClip(); };
+  if (!group.getWd().isZero() && !uses(rule, wd))
+    return fail(" has a weight decay, but rule") << " does not use it";
+  if (!uses(rule, clip))
+    return fail(" would be neither clipped nor scaled: expected rule")
+           << " to multiply its gradient by the clip factor, the third result "
+              "of optim.scalars, as in geo.scale %g, %clip";
+  return success();
 }
 
 LogicalResult Binder::run() {
@@ -205,9 +229,12 @@ LogicalResult Binder::run() {
       return group.emitOpError("@")
              << group.getGroupName() << " matches no parameter, with patterns "
              << group.getPatterns();
-    if (failed(checkDecay(group)))
+    if (failed(checkPatterns(group)))
       return failure();
   }
+  for (GroupOp group : groups)
+    if (failed(checkScalars(group)))
+      return failure();
   return success();
 }
 

@@ -20,7 +20,9 @@ def BindParameters : Pass<"optim-bind-parameters", "::mlir::ModuleOp"> {
     least one element; one that shares its storage with a parameter of another
     group, or whose group states facts that tied weights do not have; one that
     names another group than its name implies. Further: a group that matches
-    no parameter, a group with a weight decay that its rule never uses, a
+    no parameter, or one of whose patterns does; a group with a weight decay
+    that its rule never uses; a rule that does not use the clip factor, so that
+    neither clipping nor the trainer's gradient scale would reach its update; a
     module with more than one spec.
 
     ```mlir

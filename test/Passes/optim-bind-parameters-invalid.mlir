@@ -165,3 +165,29 @@ optim.spec @one {
 // expected-error@+1 {{expected one spec in a module, but 'two' comes after 'one'}}
 optim.spec @two {
 }
+
+// -----
+
+optim.spec @misspelt {
+  // expected-error@+1 {{@a: pattern "mlp.*" matches no parameter}}
+  optim.group @a ["attn.*", "mlp.*"] uses @r lr 0.1
+  optim.parameter "attn.q" : tensor<8x8xf32>
+}
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  optim.yield %w
+}
+
+// -----
+
+// Neither the clip factor nor the trainer's gradient scale would arrive.
+optim.spec @unclipped {
+  // expected-error@+1 {{@a would be neither clipped nor scaled: expected rule @r to multiply its gradient by the clip factor, the third result of optim.scalars, as in geo.scale %g, %clip}}
+  optim.group @a ["*"] uses @r lr 0.1
+  optim.parameter "x" : tensor<8x8xf32>
+}
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s = geo.max_row %g radius(%lr) {eps = 1.0e-8}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}

@@ -20,11 +20,14 @@ optim.spec @globs {
   optim.parameter "lm_head.weight" : tensor<8x4xf32>
 }
 optim.rule @plain(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
-  optim.yield %w
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  optim.yield %gc
 }
 optim.rule @decayed(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %w1 = geo.apply %w, %g decay(%lr, %wd)
+  %gc = geo.scale %g, %clip
+  %w1 = geo.apply %w, %gc decay(%lr, %wd)
   optim.yield %w1
 }
 
@@ -44,7 +47,9 @@ optim.spec @plain_characters {
   optim.parameter "t1" : tensor<8x8xf32> aliases "t0"
 }
 optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
-  optim.yield %w
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  optim.yield %gc
 }
 
 // -----

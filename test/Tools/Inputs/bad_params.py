@@ -57,6 +57,7 @@ case(".json", tensors(tensor(shape=[8])), 'tensor "w": expected a matrix, got a 
 case(".json", tensors(tensor(shape=[2, 3, 4])), "expected a matrix, got a tensor of rank 3")
 case(".json", tensors(tensor() + "," + tensor()), 'has the tensor "w" twice')
 case(".json", tensors(tensor(aliases=3)), 'expected "aliases" to be the name of a tensor, got 3')
+case(".json", tensors(tensor(alias="h")), 'tensor "w": unknown key "alias"; expected "name", "shape"')
 
 
 # --- safetensors ---------------------------------------------------------------

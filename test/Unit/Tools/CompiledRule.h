@@ -27,16 +27,19 @@ using Shape = std::vector<int64_t>;
 
 /// A rule `%w, %g, %h` with states of these names. The body sees %lr, %wd,
 /// %clip, %t, the gradient %g, a state under its name, and ends with its own
-/// optim.yield.
+/// optim.yield. Where it does not name the clip factor, %g is scaled already.
 inline std::string makeRule(const std::vector<std::string> &states,
                             const std::string &body) {
-  std::string text = "optim.rule @rule(%w: tensor<?x?xf32>, "
-                     "%g: tensor<?x?xf32>, %h: !optim.scalars)";
+  const bool clips = body.find("%clip") != std::string::npos;
+  std::string text = fmt::format("optim.rule @rule(%w: tensor<?x?xf32>, "
+                                 "%{}: tensor<?x?xf32>, %h: !optim.scalars)",
+                                 clips ? "g" : "raw");
   for (std::size_t i = 0; i < states.size(); ++i)
     text += fmt::format("{}%{} \"{}\": tensor<?x?xf32>",
                         i == 0 ? " state(" : ", ", states[i], states[i]);
   return text + (states.empty() ? "" : ")") +
-         " {\n  %lr, %wd, %clip, %t = optim.scalars %h\n" + body + "}\n";
+         " {\n  %lr, %wd, %clip, %t = optim.scalars %h\n" +
+         (clips ? "" : "  %g = geo.scale %raw, %clip\n") + body + "}\n";
 }
 
 /// Matrices p0, p1, ... of the given shapes under one rule, all zero, with
