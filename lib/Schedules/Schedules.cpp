@@ -54,6 +54,12 @@ static std::string str(double value) {
   return text;
 }
 
+static std::string describeSteps(int64_t steps, std::string_view name,
+                                 int64_t most = maxSteps) {
+  return "expected steps of schedule " + std::string(name) + " in 1.." +
+         std::to_string(most) + ", but got " + std::to_string(steps);
+}
+
 static Schedule makePolarExpress(int64_t steps, double safety) {
   Schedule schedule;
   for (const Triple &t : polarExpress)
@@ -76,12 +82,9 @@ std::optional<Schedule> schedules::makeSchedule(std::string_view name,
             std::string(name) + "\"";
     return std::nullopt;
   }
-  int64_t most = isYou      ? std::size(you)
-                 : isSamuon ? std::size(samuon)
-                            : maxSteps;
+  int64_t most = isSamuon ? std::size(samuon) : maxSteps;
   if (steps < 1 || steps > most) {
-    error = "expected steps of schedule " + std::string(name) + " in 1.." +
-            std::to_string(most) + ", but got " + std::to_string(steps);
+    error = describeSteps(steps, name, most);
     return std::nullopt;
   }
   if (safety && !isPolarExpress) {
@@ -95,27 +98,43 @@ std::optional<Schedule> schedules::makeSchedule(std::string_view name,
     error = "expected safety in [1, 2], but got " + str(*safety);
     return std::nullopt;
   }
-  if (isYou)
-    return Schedule(you, you + steps);
   if (isSamuon)
     return Schedule(samuon, samuon + steps);
   if (isPolarExpress)
     return makePolarExpress(steps, safety.value_or(1));
-  return Schedule(steps, name == "jordan" ? jordan : cubic);
+  if (!isYou)
+    return Schedule(steps, name == "jordan" ? jordan : cubic);
+  Schedule schedule(std::begin(you), std::end(you));
+  schedule.resize(steps, schedule.back());
+  return schedule;
 }
 
-double schedules::countFlops(Form form, int64_t m, int64_t n, int64_t steps) {
-  double small = std::min(m, n), big = std::max(m, n);
-  double wide = 2 * small * small * big, square = 2 * small * small * small;
-  switch (form) {
-  case Form::standard:
-    return steps * (2 * wide + square);
-  case Form::symmetric:
-    return steps * (1.5 * wide + 0.5 * square);
-  case Form::gram:
-    // A step is R^2, Q Z, R Z and Z T; the first Q is the identity, and the
-    // last step needs no new R.
-    return (4 * steps - 3) * 0.5 * square + 0.5 * wide + wide;
-  }
-  return 0;
+std::optional<Schedule> schedules::makeCustomSchedule(const Schedule &table,
+                                                      int64_t steps,
+                                                      std::string_view then,
+                                                      std::string &error) {
+  auto refuse = [&](std::string text) {
+    error = std::move(text);
+    return std::nullopt;
+  };
+  if (table.empty())
+    return refuse("expected schedule to hold at least one triple [a, b, c]");
+  for (const Triple &t : table)
+    if (!std::isfinite(t.a) || !std::isfinite(t.b) || !std::isfinite(t.c))
+      return refuse("expected finite coefficients, but got [" + str(t.a) +
+                    ", " + str(t.b) + ", " + str(t.c) + "]");
+  if (steps < 1 || steps > maxSteps)
+    return refuse(describeSteps(steps, "[[a, b, c], ...]"));
+  if (!then.empty() && then != "repeat" && then != "cubic")
+    return refuse("expected then to be \"repeat\" or \"cubic\", but got \"" +
+                  std::string(then) + "\"");
+  int64_t given = static_cast<int64_t>(table.size());
+  if (steps > given && then.empty())
+    return refuse("expected then = \"repeat\" or \"cubic\" to say what "
+                  "follows the last of " +
+                  std::to_string(given) + " triples in " +
+                  std::to_string(steps) + " steps");
+  Schedule schedule = table;
+  schedule.resize(steps, then == "cubic" ? cubic : table.back());
+  return schedule;
 }

@@ -41,11 +41,20 @@ constexpr double marginBF16 = 0x1p-7;
 constexpr double maxImage = 1.5;
 
 /// The named schedule with this many steps: "jordan", "you", "polar_express",
-/// "samuon" or "cubic". Only polar_express takes a safety factor, at least 1.
-/// On bad arguments there is no schedule, and `error` says what was expected.
+/// "samuon" or "cubic". `you` repeats its last triple beyond its five,
+/// `polar_express` goes on with `cubic`'s beyond its seven, `samuon` ends with
+/// its four. Only polar_express takes a safety factor, at least 1. On bad
+/// arguments there is no schedule, and `error` says what was expected.
 std::optional<Schedule> makeSchedule(std::string_view name, int64_t steps,
                                      std::optional<double> safety,
                                      std::string &error);
+
+/// The user's own triples. More steps than triples need `then`, which says
+/// what follows the last one: "repeat" (that one again) or "cubic"; a table
+/// that is cycled is no schedule.
+std::optional<Schedule> makeCustomSchedule(const Schedule &table, int64_t steps,
+                                           std::string_view then,
+                                           std::string &error);
 
 /// f(s).
 double evaluate(const Schedule &schedule, double s);
@@ -67,16 +76,44 @@ struct Violation {
 /// shows the fault, or nothing where the schedule is safe.
 std::optional<Violation> findViolation(const Schedule &schedule, double margin);
 
+//===----------------------------------------------------------------------===//
+// The two forms of the iteration
+//===----------------------------------------------------------------------===//
+
 /// How the steps are computed. In exact arithmetic all forms are equal.
 enum class Form {
-  standard,  ///< A = X X^T, A^2, Z X as full products
-  symmetric, ///< half of A and of A^2
-  gram       ///< on the Gram matrix, halves only; X enters twice
+  standard,      ///< A = X X^T, A^2, Z X as full products
+  symmetric,     ///< half of A and of A^2
+  gram,          ///< on the Gram matrix, full products; X enters twice
+  gramSymmetric, ///< the same with halves of all that is symmetric
 };
+
+/// The steps after which the Gram form applies what it has to X and starts
+/// anew, ascending, each in 1 .. steps - 1.
+using Restarts = std::vector<int64_t>;
 
 /// Floating-point operations of the matrix products for an m x n matrix, a
 /// fused multiply-add counted as two.
-double countFlops(Form form, int64_t m, int64_t n, int64_t steps);
+double countFlops(Form form, int64_t m, int64_t n, int64_t steps,
+                  const Restarts &restarts = {});
+
+/// The cheaper one of `standard` and `gram` as they are compiled, with full
+/// products; the standard form where they cost the same.
+Form chooseForm(int64_t m, int64_t n, int64_t steps, const Restarts &restarts);
+
+/// Restarts by default. Rounding errors of the Gram form grow with the product
+/// of the a's since the last one: measured in binary32, `jordan` needs none in
+/// five steps, and the steeper `polar_express` and `you` one after step 3. Any
+/// schedule restarts before the product exceeds 500.
+Restarts getDefaultRestarts(std::string_view name, const Schedule &schedule);
+
+/// The largest product of |a| between restarts: the factor on the unit
+/// roundoff of the products in the error of the Gram form.
+double getGrowth(const Schedule &schedule, const Restarts &restarts);
+
+/// Unit roundoff times growth may not exceed this. It takes binary32 products
+/// (2^-24) to a growth of 16384, and no step on BF16 operands (2^-8).
+constexpr double maxGramError = 0x1p-10;
 
 } // namespace steep::schedules
 

@@ -102,8 +102,39 @@ TEST(Schedules, WhichAreSafe) {
     EXPECT_EQ(isSafe(make("polar_express", steps, 1.05)), steps >= 5) << steps;
     EXPECT_FALSE(isSafe(make("polar_express", steps))) << steps;
   }
-  for (int64_t steps = 1; steps <= 5; ++steps)
+  for (int64_t steps = 1; steps <= maxSteps; ++steps)
     EXPECT_TRUE(isSafe(make("you", steps))) << steps;
+}
+
+// Cycled to six steps, "you" would map 1 to 0.164.
+TEST(Schedules, WhatFollowsTheLastTriple) {
+  Schedule you = make("you", 6);
+  EXPECT_DOUBLE_EQ(you[5].a, 2.8366);
+  EXPECT_GT(evaluate(you, 1), 0.9);
+
+  Schedule table = {{2, -1.5, 0.5}, {1.875, -1.25, 0.375}};
+  std::string error;
+  EXPECT_EQ(makeCustomSchedule(table, 1, "", error)->size(), 1u);
+  EXPECT_DOUBLE_EQ(makeCustomSchedule(table, 4, "repeat", error)->back().a,
+                   1.875);
+  table.pop_back();
+  EXPECT_DOUBLE_EQ(makeCustomSchedule(table, 4, "repeat", error)->back().a, 2);
+  EXPECT_DOUBLE_EQ(makeCustomSchedule(table, 4, "cubic", error)->back().a,
+                   1.875);
+  EXPECT_FALSE(makeCustomSchedule(table, 4, "", error));
+  EXPECT_EQ(error,
+            "expected then = \"repeat\" or \"cubic\" to say what follows "
+            "the last of 1 triples in 4 steps");
+  EXPECT_FALSE(makeCustomSchedule(table, 4, "cycle", error));
+  EXPECT_EQ(error,
+            "expected then to be \"repeat\" or \"cubic\", but got \"cycle\"");
+  EXPECT_FALSE(makeCustomSchedule({}, 4, "", error));
+  EXPECT_EQ(error, "expected schedule to hold at least one triple [a, b, c]");
+  EXPECT_FALSE(makeCustomSchedule({{NAN, 0, 0}}, 1, "", error));
+  EXPECT_EQ(error, "expected finite coefficients, but got [nan, 0, 0]");
+  EXPECT_FALSE(makeCustomSchedule(table, 21, "repeat", error));
+  EXPECT_EQ(error, "expected steps of schedule [[a, b, c], ...] in 1..20, but "
+                   "got 21");
 }
 
 TEST(Schedules, ViolationsAreNamed) {
@@ -146,8 +177,8 @@ TEST(Schedules, BadArgumentsAreNamed) {
             "expected steps of schedule jordan in 1..20, but got 0");
   EXPECT_EQ(getError("cubic", 21),
             "expected steps of schedule cubic in 1..20, but got 21");
-  EXPECT_EQ(getError("you", 6),
-            "expected steps of schedule you in 1..5, but got 6");
+  EXPECT_EQ(getError("you", 21),
+            "expected steps of schedule you in 1..20, but got 21");
   EXPECT_EQ(getError("jordan", 5, 1.05),
             "expected safety only with schedule polar_express, but got it "
             "with jordan");
@@ -161,10 +192,40 @@ TEST(Schedules, Flops) {
   double unit = std::pow(512.0, 3);
   EXPECT_EQ(countFlops(Form::standard, 512, 512, 5), 30 * unit);
   EXPECT_EQ(countFlops(Form::symmetric, 512, 512, 5), 20 * unit);
-  EXPECT_EQ(countFlops(Form::gram, 512, 512, 5), 20 * unit);
+  EXPECT_EQ(countFlops(Form::gramSymmetric, 512, 512, 5), 20 * unit);
+  EXPECT_EQ(countFlops(Form::gram, 512, 512, 5), 38 * unit);
   for (auto [m, n] : {std::pair(512, 2048), std::pair(2048, 512)}) {
     EXPECT_EQ(countFlops(Form::standard, m, n, 5), 90 * unit);
     EXPECT_EQ(countFlops(Form::symmetric, m, n, 5), 65 * unit);
-    EXPECT_EQ(countFlops(Form::gram, m, n, 5), 29 * unit);
+    EXPECT_EQ(countFlops(Form::gramSymmetric, m, n, 5), 29 * unit);
+    EXPECT_EQ(countFlops(Form::gram, m, n, 5), 50 * unit);
+    // A restart adds 3 n/m - 3.
+    EXPECT_EQ(countFlops(Form::gramSymmetric, m, n, 5, {3}), 38 * unit);
   }
+}
+
+TEST(Schedules, TheGramFormIsForWideMatrices) {
+  EXPECT_EQ(chooseForm(512, 512, 5, {}), Form::standard);
+  EXPECT_EQ(chooseForm(512, 2048, 5, {}), Form::gram);
+  EXPECT_EQ(chooseForm(2048, 512, 5, {3}), Form::gram);
+  EXPECT_EQ(chooseForm(2048, 512, 1, {}), Form::standard);
+}
+
+TEST(Schedules, RestartsBoundTheGrowth) {
+  using List = Restarts;
+  auto byDefault = [](std::string_view name, int64_t steps) {
+    return getDefaultRestarts(name, make(name, steps));
+  };
+  EXPECT_EQ(byDefault("jordan", 5), List{});
+  EXPECT_EQ(byDefault("jordan", 12), (List{5, 10}));
+  EXPECT_EQ(byDefault("polar_express", 5), List{3});
+  EXPECT_EQ(byDefault("you", 5), List{3});
+  EXPECT_EQ(byDefault("cubic", 5), List{});
+  for (std::string_view name : {"jordan", "you", "polar_express", "cubic"})
+    EXPECT_LE(getGrowth(make(name, 20), byDefault(name, 20)), 500) << name;
+  EXPECT_NEAR(getGrowth(make("jordan", 5), {}), std::pow(3.4445, 5), 1e-9);
+  EXPECT_NEAR(getGrowth(make("jordan", 5), {2}), std::pow(3.4445, 3), 1e-9);
+  // Twenty steps in one go are too much for binary32, one is for BF16.
+  EXPECT_GT(getGrowth(make("cubic", 20), {}) * 0x1p-24, maxGramError);
+  EXPECT_GT(getGrowth(make("cubic", 1), {}) * 0x1p-8, maxGramError);
 }
