@@ -69,7 +69,7 @@ static LogicalResult verifySign(AllocateOp op, SpectralOp spectral,
   if (head > 0)
     return success();
   return op.emitOpError("expected a schedule that is fine enough for gain ")
-         << str(gain) << ": with \"" << spectral.getSchedule() << "\" of "
+         << str(gain) << ": with " << spectral.getSchedule() << " of "
          << spectral.getSteps() << " steps a singular value in ["
          << str(leastHead) << ", " << str(1 + margin)
          << "] may become f = " << str(band.low)

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -29,6 +31,7 @@ using geo::detail::createF64;
 using geo::detail::createGeneric;
 using geo::detail::createSize;
 using geo::detail::createZeros;
+using geo::detail::firstOnly;
 
 using Values = FailureOr<SmallVector<Value>>;
 
@@ -67,7 +70,8 @@ SmallVector<Value> geo::detail::createGeneric(OpBuilder &b, Location loc,
   auto addMap = [&](ArrayRef<unsigned> axes) {
     SmallVector<AffineExpr> exprs;
     for (unsigned axis : axes)
-      exprs.push_back(b.getAffineDimExpr(axis));
+      exprs.push_back(axis == firstOnly ? b.getAffineConstantExpr(0)
+                                        : b.getAffineDimExpr(axis));
     maps.push_back(AffineMap::get(loops.size(), 0, exprs, b.getContext()));
   };
   for (const Operand &input : inputs) {
@@ -187,7 +191,7 @@ Value geo::detail::createSize(OpBuilder &b, Location loc, Value matrix,
 /// ||x_i||^2 in f64. The product of two f32 is exact there, so a multiplication
 /// and an addition round as a fused one would, and stay a sum that tiling and
 /// vectorisation know.
-static Value createRowSquares(OpBuilder &b, Location loc, Value matrix) {
+Value geo::detail::createRowSquares(OpBuilder &b, Location loc, Value matrix) {
   OpFoldResult rows = tensor::getMixedSize(b, loc, matrix, 0);
   Value zeros = createZeros(b, loc, {rows}, b.getF64Type());
   return createGeneric(
@@ -202,7 +206,7 @@ static Value createRowSquares(OpBuilder &b, Location loc, Value matrix) {
 /// ||x_i|| + eps in f32, and 1 where that is zero: the row stays zero then.
 static Value createRowDivisors(OpBuilder &b, Location loc, Value matrix,
                                APFloat eps) {
-  Value squares = createRowSquares(b, loc, matrix);
+  Value squares = geo::detail::createRowSquares(b, loc, matrix);
   OpFoldResult rows = tensor::getMixedSize(b, loc, matrix, 0);
   Value empty = tensor::EmptyOp::create(b, loc, rows, b.getF32Type());
   Value added = createF32(b, loc, eps.convertToDouble());
@@ -221,7 +225,44 @@ static Value createRowDivisors(OpBuilder &b, Location loc, Value matrix,
 }
 
 Values RowSquaresOp::decomposeOperation(OpBuilder &b) {
-  return SmallVector<Value>{createRowSquares(b, getLoc(), getInput())};
+  return SmallVector<Value>{
+      geo::detail::createRowSquares(b, getLoc(), getInput())};
+}
+
+Value geo::detail::createInverseNorm(OpBuilder &b, Location loc, Value matrix,
+                                     const Divisor &divisor, Type element) {
+  Type f64 = b.getF64Type();
+  Value squares = RowSquaresOp::create(b, loc, matrix);
+  Value sum = createGeneric(
+      b, loc, {{squares, {0}}}, {{createZeros(b, loc, {}, f64), {}}}, "r",
+      [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
+        return {arith::AddFOp::create(b, loc, v[1], v[0])};
+      })[0];
+
+  double eps = divisor.eps.convertToDouble();
+  double factor = divisor.factor * (divisor.isRelative ? 1 + eps : 1);
+  bool adds = !divisor.isRelative && eps != 0;
+  Value empty =
+      tensor::EmptyOp::create(b, loc, ArrayRef<OpFoldResult>{}, element);
+  Value one = createF64(b, loc, 1), zero = createF64(b, loc, 0);
+  return createGeneric(
+      b, loc, {{sum, {}}}, {{empty, {}}}, "",
+      [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
+        Value norm = math::SqrtOp::create(b, loc, v[0]);
+        if (factor != 1)
+          norm = arith::MulFOp::create(b, loc, norm, createF64(b, loc, factor));
+        if (adds)
+          norm = arith::AddFOp::create(b, loc, norm, createF64(b, loc, eps));
+        Value inverse = arith::DivFOp::create(b, loc, one, norm);
+        if (!adds) {
+          Value isZero = arith::CmpFOp::create(
+              b, loc, arith::CmpFPredicate::OEQ, norm, zero);
+          inverse = arith::SelectOp::create(b, loc, isZero, zero, inverse);
+        }
+        if (!element.isF64())
+          inverse = arith::TruncFOp::create(b, loc, element, inverse);
+        return {inverse};
+      })[0];
 }
 
 Values NormalizeRowsOp::decomposeOperation(OpBuilder &b) {
@@ -266,9 +307,34 @@ std::optional<double> ShapeScaleOp::getFactor() {
   if (!type.hasStaticShape())
     return std::nullopt;
   double m = type.getDimSize(0), n = type.getDimSize(1);
-  if (getKind() == "original")
-    return std::sqrt(std::max(1.0, m / n));
-  return 0.2 * std::sqrt(std::max(m, n));
+  return llvm::StringSwitch<std::optional<double>>(getKind())
+      .Case("original", std::sqrt(std::max(1.0, m / n)))
+      .Case("ratio", std::sqrt(m / n))
+      .Case("match_rms_adamw", 0.2 * std::sqrt(std::max(m, n)))
+      .Case("row_rms", std::sqrt(n))
+      .Case("rms", std::sqrt(m * n))
+      .Case("mean", 1 / n)
+      .Default(std::nullopt);
+}
+
+/// The factor of an m x n matrix that is known at run time, in f64.
+static Value createShapeFactor(OpBuilder &b, Location loc, StringRef kind,
+                               Value m, Value n) {
+  if (kind == "mean")
+    return arith::DivFOp::create(b, loc, createF64(b, loc, 1), n);
+  Value square = n; // row_rms
+  if (kind == "original" || kind == "ratio")
+    square = arith::DivFOp::create(b, loc, m, n);
+  if (kind == "original")
+    square = arith::MaximumFOp::create(b, loc, createF64(b, loc, 1), square);
+  if (kind == "match_rms_adamw")
+    square = arith::MaximumFOp::create(b, loc, m, n);
+  if (kind == "rms")
+    square = arith::MulFOp::create(b, loc, m, n);
+  Value root = math::SqrtOp::create(b, loc, square);
+  if (kind == "match_rms_adamw")
+    root = arith::MulFOp::create(b, loc, createF64(b, loc, 0.2), root);
+  return root;
 }
 
 Values ShapeScaleOp::decomposeOperation(OpBuilder &b) {
@@ -278,16 +344,7 @@ Values ShapeScaleOp::decomposeOperation(OpBuilder &b) {
         arith::MulFOp::create(b, loc, getRadius(), createF32(b, loc, *factor))};
   Value m = createSize(b, loc, getWeight(), 0);
   Value n = createSize(b, loc, getWeight(), 1);
-  Value factor;
-  if (getKind() == "original") {
-    Value ratio = arith::DivFOp::create(b, loc, m, n);
-    factor = math::SqrtOp::create(
-        b, loc, arith::MaximumFOp::create(b, loc, createF64(b, loc, 1), ratio));
-  } else {
-    Value root =
-        math::SqrtOp::create(b, loc, arith::MaximumFOp::create(b, loc, m, n));
-    factor = arith::MulFOp::create(b, loc, createF64(b, loc, 0.2), root);
-  }
+  Value factor = createShapeFactor(b, loc, getKind(), m, n);
   Value rounded = arith::TruncFOp::create(b, loc, b.getF32Type(), factor);
   return SmallVector<Value>{
       arith::MulFOp::create(b, loc, getRadius(), rounded)};
@@ -333,16 +390,24 @@ Values AdamWOp::decomposeOperation(OpBuilder &b) {
 
 Values ApplyOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
-  Value keep;
+  Value keep, one = createF32(b, loc, 1), zero = createF32(b, loc, 0);
   if (getLr()) {
     Value negated = arith::NegFOp::create(b, loc, getLr());
-    keep = createFma(b, loc, negated, getWd(), createF32(b, loc, 1));
+    keep = createFma(b, loc, negated, getWd(), one);
   }
   return createElementwise(
       b, loc, {getIncrement()}, {getWeight()},
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
         if (!keep)
           return {arith::AddFOp::create(b, loc, v[1], v[0])};
-        return {createFma(b, loc, v[1], keep, v[0])};
+        if (!getCautious())
+          return {createFma(b, loc, v[1], keep, v[0])};
+        // The sign of the weight, not its product with s, which may vanish.
+        Value sign = math::CopySignOp::create(b, loc, one, v[1]);
+        Value along = arith::MulFOp::create(b, loc, sign, v[0]);
+        Value moves = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT,
+                                            along, zero);
+        Value factor = arith::SelectOp::create(b, loc, moves, one, keep);
+        return {createFma(b, loc, v[1], factor, v[0])};
       });
 }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tiling of ops whose matrices all have one shape (an op is tiled by slicing
-// every matrix alike), and short forms to build linalg. Included by the files
-// of this folder only.
+// Tiling of ops whose matrices have their tiled dimensions in common (an op is
+// tiled by slicing every matrix alike), and short forms to build linalg.
+// Included by the files of this folder only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STEEP_DIALECTS_GEO_GEODETAIL_H
@@ -34,6 +34,11 @@ std::string str(double value);
 
 /// Fails unless the rate of an average is in [0, 1).
 LogicalResult verifyBeta(Operation *op, StringRef name, APFloat beta);
+
+/// Fails unless eps is 0 or a small number of f32. eps is used in f32: one that
+/// vanishes there is not what was asked for, and one that is no small number
+/// makes the step vanish.
+LogicalResult verifyEps(Operation *op, APFloat eps);
 
 /// Every eps is below: with a larger one the step would vanish.
 constexpr double epsBound = 1;
@@ -78,6 +83,9 @@ FailureOr<TilingResult> generateResultTileValue(OpBuilder &b, Operation *op,
 
 /// The loops that index an operand's dimensions.
 using Axes = SmallVector<unsigned, 2>;
+
+/// Stands for a loop where only the first element of a dimension is read.
+constexpr unsigned firstOnly = ~0u;
 
 struct Operand {
   Value value;
@@ -130,6 +138,22 @@ Value createSize(OpBuilder &b, Location loc, Value matrix, int64_t dim);
 /// The sums of all columns, or of their squares, in f64.
 Value createColumnSums(OpBuilder &b, Location loc, Value matrix,
                        bool ofSquares);
+
+/// The sums of the squares of every row, in f64, as linalg.
+Value createRowSquares(OpBuilder &b, Location loc, Value matrix);
+
+/// What a matrix is divided by: `factor ||G||_F + eps`, or with a relative eps
+/// `factor ||G||_F (1 + eps)`.
+struct Divisor {
+  double factor;
+  APFloat eps;
+  bool isRelative;
+};
+
+/// One over the divisor as a tensor without dimensions of type `element`,
+/// formed in f64; 0 where the divisor is zero.
+Value createInverseNorm(OpBuilder &b, Location loc, Value matrix,
+                        const Divisor &divisor, Type element);
 
 } // namespace mlir::geo::detail
 

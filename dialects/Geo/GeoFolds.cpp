@@ -209,7 +209,7 @@ struct DropZeroDecay : OpRewritePattern<ApplyOp> {
     if (!op.getWd() || getConstant(op.getWd()) != 0.0)
       return rewriter.notifyMatchFailure(op, "there may be decay");
     rewriter.replaceOpWithNewOp<ApplyOp>(op, op.getWeight(), op.getIncrement(),
-                                         Value(), Value());
+                                         Value(), Value(), /*cautious=*/false);
     return success();
   }
 };

@@ -15,9 +15,9 @@
 
 using namespace mlir;
 using namespace mlir::geo;
-using namespace steep::schedules;
 using geo::detail::str;
 using geo::detail::verifyBeta;
+using geo::detail::verifyEps;
 
 //===----------------------------------------------------------------------===//
 // Syntax
@@ -54,7 +54,9 @@ static bool isDefault(NamedAttribute setting) {
            count.getInt() == 0;
   auto text = dyn_cast<StringAttr>(setting.getValue());
   return text && ((name == "kind" && text == "original") ||
-                  (name == "order" && text == "rows_columns"));
+                  (name == "order" && text == "rows_columns") ||
+                  (name == "form" && text == "standard") ||
+                  (name == "normalization" && text == "frobenius"));
 }
 
 static bool isFiniteNumber(Attribute value) {
@@ -67,10 +69,8 @@ static void printNumber(OpAsmPrinter &printer, Attribute number) {
 }
 
 /// Prints the attributes that the syntax does not show elsewhere, numbers as
-/// people write them, then the type of the matrices.
-static void printSettings(OpAsmPrinter &printer, Operation *op,
-                          DictionaryAttr settings, Type type,
-                          ArrayRef<StringRef> = {}) {
+/// people write them.
+static void printSettingList(OpAsmPrinter &printer, DictionaryAttr settings) {
   SmallVector<NamedAttribute> shown;
   for (NamedAttribute setting : settings)
     if (!isDefault(setting) && !isa<DotAttr>(setting.getValue()) &&
@@ -99,13 +99,29 @@ static void printSettings(OpAsmPrinter &printer, Operation *op,
     });
     printer << '}';
   }
+}
+
+/// The settings, then the type of the matrices.
+static void printSettings(OpAsmPrinter &printer, Operation *op,
+                          DictionaryAttr settings, Type type,
+                          ArrayRef<StringRef> = {}) {
+  printSettingList(printer, settings);
   if (type != getSpecMatrixType(op->getContext()))
     printer << " : " << type;
 }
 
 /// The sort of value that a setting takes; nothing for attributes that are no
 /// settings, since the syntax shows them elsewhere.
-enum class SettingKind { none, number, numbers, count, text, flag };
+enum class SettingKind {
+  none,
+  number,
+  numbers,
+  count,
+  counts,
+  text,
+  textOrTable,
+  flag
+};
 
 static SettingKind getSettingKind(StringRef name) {
   return llvm::StringSwitch<SettingKind>(name)
@@ -117,8 +133,11 @@ static SettingKind getSettingKind(StringRef name) {
       .Cases({"switch_step", "start", "anneal_steps"}, SettingKind::count)
       .Cases({"rank", "repulsion", "rounds", "warmup_steps"},
              SettingKind::count)
-      .Cases({"schedule", "kind", "order"}, SettingKind::text)
-      .Case("nesterov", SettingKind::flag)
+      .Case("restarts", SettingKind::counts)
+      .Case("schedule", SettingKind::textOrTable)
+      .Cases({"kind", "order", "then", "normalization", "form"},
+             SettingKind::text)
+      .Cases({"nesterov", "cautious"}, SettingKind::flag)
       .Default(SettingKind::none);
 }
 
@@ -146,8 +165,18 @@ static Attribute convertSetting(SettingKind kind, Attribute value) {
   }
   case SettingKind::count:
     return isCount ? value : Attribute();
+  case SettingKind::counts: {
+    auto list = dyn_cast<ArrayAttr>(value);
+    bool fits = list && llvm::all_of(list, [](Attribute element) {
+                  auto number = dyn_cast<IntegerAttr>(element);
+                  return number && number.getType().isSignlessInteger(64);
+                });
+    return fits ? value : Attribute();
+  }
   case SettingKind::text:
     return isa<StringAttr>(value) ? value : Attribute();
+  case SettingKind::textOrTable:
+    return isa<StringAttr, ArrayAttr>(value) ? value : Attribute();
   case SettingKind::flag:
     return isa<UnitAttr>(value) ? value : Attribute();
   case SettingKind::none:
@@ -164,8 +193,12 @@ static StringRef describe(SettingKind kind) {
     return "an array of floats (f64)";
   case SettingKind::count:
     return "an integer (i64)";
+  case SettingKind::counts:
+    return "a list of integers (i64)";
   case SettingKind::text:
     return "a string";
+  case SettingKind::textOrTable:
+    return "a string or a list of triples";
   case SettingKind::flag:
     return "no value";
   case SettingKind::none:
@@ -220,11 +253,17 @@ static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
   return success();
 }
 
+static ParseResult parseSettingList(OpAsmParser &parser,
+                                    NamedAttrList &settings,
+                                    ArrayRef<StringRef> names) {
+  return parser.parseCommaSeparatedList(
+      OpAsmParser::Delimiter::OptionalBraces,
+      [&] { return parseSetting(parser, settings, names); });
+}
+
 static ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
                                  Type &type, ArrayRef<StringRef> names) {
-  if (parser.parseCommaSeparatedList(
-          OpAsmParser::Delimiter::OptionalBraces,
-          [&] { return parseSetting(parser, settings, names); }))
+  if (parseSettingList(parser, settings, names))
     return failure();
   if (succeeded(parser.parseOptionalColon()))
     return parser.parseType(type);
@@ -241,6 +280,36 @@ ParseResult geo::detail::parseSettings(OpAsmParser &parser,
 void geo::detail::printSettings(OpAsmPrinter &printer, Operation *op,
                                 Type type) {
   ::printSettings(printer, op, op->getAttrDictionary(), type);
+}
+
+/// One moment a row, as specs write it.
+static Type getSpecMomentsType(MLIRContext *context) {
+  return RankedTensorType::get({ShapedType::kDynamic, 1},
+                               Float32Type::get(context));
+}
+
+/// The settings of an op on a matrix and its moments, then both types.
+static ParseResult parseMomentSettings(OpAsmParser &parser,
+                                       NamedAttrList &settings, Type &type,
+                                       Type &moments,
+                                       ArrayRef<StringRef> names) {
+  if (parseSettingList(parser, settings, names))
+    return failure();
+  if (succeeded(parser.parseOptionalColon()))
+    return failure(parser.parseType(type) || parser.parseComma() ||
+                   parser.parseType(moments));
+  type = getSpecMatrixType(parser.getContext());
+  moments = getSpecMomentsType(parser.getContext());
+  return success();
+}
+
+static void printMomentSettings(OpAsmPrinter &printer, Operation *op,
+                                DictionaryAttr settings, Type type,
+                                Type moments, ArrayRef<StringRef> = {}) {
+  printSettingList(printer, settings);
+  if (type != getSpecMatrixType(op->getContext()) ||
+      moments != getSpecMomentsType(op->getContext()))
+    printer << " : " << type << ", " << moments;
 }
 
 static ParseResult parseDot(OpAsmParser &parser, DotAttr &dot) {
@@ -308,9 +377,7 @@ LogicalResult geo::detail::verifyBeta(Operation *op, StringRef name,
          << name << " in [0, 1), but got " << str(value);
 }
 
-/// eps is used in f32: one that vanishes there is not what was asked for, and
-/// one that is no small number makes the step vanish.
-static LogicalResult verifyEps(Operation *op, APFloat eps) {
+LogicalResult geo::detail::verifyEps(Operation *op, APFloat eps) {
   double value = eps.convertToDouble();
   if (!std::isfinite(value) || value < 0)
     return op->emitOpError("expected eps to be finite and at least 0, but got ")
@@ -370,41 +437,15 @@ LogicalResult RowSquaresOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
-static std::optional<double> getValue(std::optional<APFloat> number) {
-  if (!number)
-    return std::nullopt;
-  return number->convertToDouble();
-}
-
-std::optional<Schedule> SpectralOp::getTriples() {
-  std::string error;
-  return makeSchedule(getSchedule(), getSteps(), getValue(getSafety()), error);
-}
-
-LogicalResult SpectralOp::verify() {
-  if (failed(verifyEps(*this, getEps())))
-    return failure();
-  std::string error;
-  std::optional<Schedule> schedule =
-      makeSchedule(getSchedule(), getSteps(), getValue(getSafety()), error);
-  if (!schedule)
-    return emitOpError(error);
-  double margin = getDot() == Dot::bf16 ? marginBF16 : marginF32;
-  if (auto violation = findViolation(*schedule, margin))
-    return emitOpError("expected a schedule that maps singular values in (0, ")
-           << str(1 + margin) << "] into (0, " << str(maxImage) << "], but \""
-           << getSchedule() << "\" with " << getSteps() << " steps maps "
-           << str(violation->s) << " to " << str(violation->image);
-  return success();
-}
-
 LogicalResult ShapeScaleOp::verify() {
-  StringRef kind = getKind();
-  if (kind == "original" || kind == "match_rms_adamw")
+  constexpr StringLiteral kinds[] = {"original", "ratio", "match_rms_adamw",
+                                     "row_rms",  "rms",   "mean"};
+  if (llvm::is_contained(kinds, getKind()))
     return success();
-  return emitOpError("expected kind to be \"original\" or "
-                     "\"match_rms_adamw\", but got \"")
-         << kind << '"';
+  InFlightDiagnostic diag = emitOpError("expected kind to be one of ");
+  llvm::interleaveComma(kinds, diag,
+                        [&](StringRef kind) { diag << '"' << kind << '"'; });
+  return diag << ", but got \"" << getKind() << '"';
 }
 
 LogicalResult AdamWOp::verify() {
@@ -421,6 +462,9 @@ LogicalResult AdamWOp::verify() {
 LogicalResult ApplyOp::verify() {
   if (bool(getLr()) != bool(getWd()))
     return emitOpError("expected decay to name both learning rate and decay");
+  if (getCautious() && !getLr())
+    return emitOpError("expected decay(...) with cautious, which says what "
+                       "decays");
   return success();
 }
 
@@ -433,5 +477,3 @@ StringRef MaxRowOp::getDualNorm() { return "sum_i ||g_i||"; }
 StringRef CommonBallOp::getDualNorm() { return "sum_i ||(P G)_i||"; }
 bool CommonBallOp::isBlindToRowShifts() { return true; }
 bool CommonBallOp::hasCenteredResult() { return true; }
-
-StringRef SpectralOp::getDualNorm() { return "||G||_nuclear"; }

@@ -339,58 +339,6 @@ def Geo_CommonBallOp : Geo_Op<"common_ball", Geo_OracleTraits<
   }];
 }
 
-def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<>.traits # [
-    DeclareOpInterfaceMethods<Geo_ExpandOpInterface>]> {
-  let summary = "oracle of the spectral norm, by Newton-Schulz";
-  let description = [{
-    `S = -r NS(G / (||G||_F + eps))`. `NS` moves every singular value towards 1
-    by odd polynomials and leaves the singular vectors: step k maps X, with its
-    smaller side first, to
-
-        A = X X^T ;  X <- a_k X + (b_k A + c_k A^2) X
-
-    The exact oracle of `||S||_op <= r` is `-r polar(G)`, its decrease
-    `r ||G||_nuclear`; how near the answer comes is a matter of the schedule of
-    coefficients:
-
-    | schedule | (a, b, c) | steps |
-    | --- | --- | --- |
-    | `jordan` | one triple, singular values end in about [0.68, 1.20] (K. Jordan 2024) | 1 to 20 |
-    | `you` | five triples | 1 to 5 |
-    | `samuon` | four triples (arXiv:2608.25990, table 4), within 0.007 of 1 from 0.02 on | 1 to 4 |
-    | `polar_express` | seven triples, then (15/8, -10/8, 3/8) for ever; `safety` s divides a, b, c of the seven by s, s^3, s^5 (arXiv:2505.16932) | 1 to 20 |
-    | `cubic` | (15/8, -10/8, 3/8) at every step, converges to the polar factor | 1 to 20 |
-
-    The verifier works out the image f of a singular value on (0, 1 + margin],
-    margin 1e-3, or 2^-7 with `dot(bf16)`, and refuses a schedule that leaves
-    0 < f <= 1.5 there: `polar_express` needs at least five steps and a safety
-    factor (1.01 is usual). `dot` bounds the precision of the products.
-
-    Source: K. Jordan et al., Muon, 2024; arXiv:2608.22253, training recipe.
-
-    Example:
-    ```mlir
-    %s = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, eps = 1.0e-5}
-    %s = geo.spectral %n radius(%r) dot(bf16)
-           {schedule = "polar_express", steps = 5, safety = 1.05, eps = 1.0e-5}
-    ```
-  }];
-  let arguments = (ins Geo_Matrix:$gradient, F32:$radius, StrAttr:$schedule,
-                       I64Attr:$steps, DefaultValuedAttr<F64Attr, "0.0">:$eps,
-                       OptionalAttr<F64Attr>:$safety,
-                       DefaultValuedAttr<Geo_DotAttr,
-                         "::mlir::geo::Dot::ieee">:$dot);
-  let results = (outs Geo_Matrix:$result);
-  let extraClassDeclaration = [{
-    /// Coefficients of all steps; nothing where the verifier would fail.
-    std::optional<std::vector<::steep::schedules::Triple>> getTriples();
-  }];
-  let assemblyFormat = [{
-    $gradient `radius` `(` $radius `)` `` custom<Dot>($dot) ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
-  }];
-}
-
 //===----------------------------------------------------------------------===//
 // From an increment to the weight
 //===----------------------------------------------------------------------===//
@@ -400,10 +348,14 @@ def Geo_ShapeScaleOp : Geo_Op<"shape_scale"> {
   let description = [{
     `r s(m, n)` for an m x n weight, where the kind says what s is:
 
-    | kind | s | source |
+    | kind | s | what it makes of an oracle's answer |
     | --- | --- | --- |
-    | `original` | `sqrt(max(1, m/n))` | K. Jordan 2024; arXiv:2608.22253 |
-    | `match_rms_adamw` | `0.2 sqrt(max(m, n))` | arXiv:2502.16982 |
+    | `original` | `sqrt(max(1, m/n))` | Muon's (K. Jordan 2024; arXiv:2608.22253) |
+    | `ratio` | `sqrt(m/n)` | spectral: RMS of outputs for inputs of RMS 1 (arXiv:2502.07529) |
+    | `match_rms_adamw` | `0.2 sqrt(max(m, n))` | spectral: entries of RMS 0.2 (arXiv:2502.16982) |
+    | `row_rms` | `sqrt(n)` | rows of length 1 get RMS 1 |
+    | `rms` | `sqrt(m n)` | a matrix of Frobenius norm 1 gets RMS 1 |
+    | `mean` | `1/n` | signs: outputs of at most 1 for inputs of RMS 1 (arXiv:2502.07529) |
 
     On static shapes s is a constant, formed in f64 and rounded to f32.
 
@@ -468,7 +420,9 @@ def Geo_ApplyOp : Geo_ElementwiseOp<"apply",
   let summary = "decay a weight, then add the increment";
   let description = [{
     `U <- fma(U, 1 - lr wd, S)`, the factor being `fma(-lr, wd, 1)`; without
-    `decay`, `U + S`. S is rounded before, so that writing it out as well does
+    `decay`, `U + S`. The decay is decoupled, and follows the schedule with the
+    learning rate. With `cautious` an entry decays only where the increment does
+    not move it away from zero, `u s <= 0` (L. Chen et al., arXiv:2510.12402). S is rounded before, so that writing it out as well does
     not change the bits of U. The weight is the destination. It is the root of
     an update: what tiling starts from.
 
@@ -478,7 +432,8 @@ def Geo_ApplyOp : Geo_ElementwiseOp<"apply",
     ```
   }];
   let arguments = (ins Geo_Matrix:$weight, Geo_Matrix:$increment,
-                       Optional<F32>:$lr, Optional<F32>:$wd);
+                       Optional<F32>:$lr, Optional<F32>:$wd,
+                       UnitAttr:$cautious);
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $weight `,` $increment (`decay` `(` $lr^ `,` $wd `)`)? ``
@@ -492,6 +447,13 @@ def Geo_ApplyOp : Geo_ElementwiseOp<"apply",
   let hasCanonicalizer = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Ops that have a file of their topic
+//===----------------------------------------------------------------------===//
+
+include "dialects/Geo/GeoBalls.td"
+include "dialects/Geo/GeoMoments.td"
+include "dialects/Geo/GeoSpectral.td"
 include "dialects/Geo/GeoNeighbours.td"
 
 #endif // STEEP_DIALECTS_GEO_GEOOPS_TD

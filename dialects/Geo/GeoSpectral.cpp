@@ -10,6 +10,10 @@
 // which is the transpose of the wide form. Sides may be rounded up: zero rows
 // and columns stay zero under an odd polynomial, so padding is exact.
 //
+// The Gram form keeps Q as q I + N, with q the product of the a's: N <- N Z +
+// (q Z + a N) needs neither an identity matrix nor a diagonal, and with
+// N = 0 the first step is free.
+//
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
 #include "dialects/Geo/GeoDetail.h"
@@ -19,11 +23,13 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::geo;
 using namespace mlir::geo::detail;
+using namespace steep::schedules;
 
 namespace {
 
@@ -40,10 +46,20 @@ public:
     paddedSmall = llvm::alignTo(small, padTo);
   }
 
-  Value build(const steep::schedules::Schedule &schedule) {
-    Value x = createStart(createInverseNorm());
-    for (const steep::schedules::Triple &triple : schedule)
-      x = createStep(x, triple);
+  Value build(ArrayRef<Triple> schedule) {
+    Value x = createStart();
+    if (op.getChosenForm() == Form::standard) {
+      for (const Triple &triple : schedule)
+        x = createStep(x, triple);
+      return createIncrement(x);
+    }
+    Restarts ends = op.getAllRestarts();
+    ends.push_back(int64_t(schedule.size()));
+    int64_t begin = 0;
+    for (int64_t end : ends) {
+      x = createGramSteps(x, schedule.slice(begin, end - begin));
+      begin = end;
+    }
     return createIncrement(x);
   }
 
@@ -53,10 +69,12 @@ private:
   /// The axes of the gradient, where X has {0, 1}.
   Axes getAxes() const { return wide ? Axes{1, 0} : Axes{0, 1}; }
 
-  Value createInverseNorm();
-  Value createStart(Value inverse);
-  Value createStep(Value x, const steep::schedules::Triple &triple);
+  Value createStart();
+  Value createStep(Value x, const Triple &triple);
+  Value createGramSteps(Value x, ArrayRef<Triple> triples);
   Value createIncrement(Value x);
+  Value createMix(Value gram, Value square, const Triple &triple);
+  Value createFma(double a, Value x, Value y);
   Value createProduct(Value left, Value right, bool transposeLeft);
 
   OpBuilder &b;
@@ -69,45 +87,30 @@ private:
 
 } // namespace
 
-/// 1 / (||G||_F + eps) as a tensor<f32>; 0 where G and eps are zero.
-Value Expansion::createInverseNorm() {
+/// The gradient over its norm, tall, in the upper left corner of X. Free of
+/// scale, quotients are formed in f64, whose range is what rescaling by a power
+/// of two would give f32.
+Value Expansion::createStart() {
+  bool isFree = op.getNormalization() == "scale_free";
+  Divisor divisor{1, op.getEps(), isFree};
+  if (op.getNormalization() == "safety")
+    divisor.factor = op.getSafety()->convertToDouble();
   Type f64 = b.getF64Type();
-  Value squares = RowSquaresOp::create(b, loc, op.getGradient());
-  Value sum = createGeneric(
-      b, loc, {{squares, {0}}}, {{createZeros(b, loc, {}, f64), {}}}, "r",
-      [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        return {arith::AddFOp::create(b, loc, v[1], v[0])};
-      })[0];
+  Value inverse =
+      createInverseNorm(b, loc, op.getGradient(), divisor, isFree ? f64 : f32);
 
-  APFloat eps = op.getEps();
-  Value added = createF64(b, loc, eps.convertToDouble());
-  Value zero = createF64(b, loc, 0), one = createF64(b, loc, 1);
-  Value empty = tensor::EmptyOp::create(b, loc, ArrayRef<OpFoldResult>{}, f32);
-  return createGeneric(
-      b, loc, {{sum, {}}}, {{empty, {}}}, "",
-      [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value norm = math::SqrtOp::create(b, loc, v[0]);
-        if (!eps.isZero())
-          norm = arith::AddFOp::create(b, loc, norm, added);
-        Value inverse = arith::DivFOp::create(b, loc, one, norm);
-        if (eps.isZero()) {
-          Value isZero = arith::CmpFOp::create(
-              b, loc, arith::CmpFPredicate::OEQ, norm, zero);
-          inverse = arith::SelectOp::create(b, loc, isZero, zero, inverse);
-        }
-        return {arith::TruncFOp::create(b, loc, f32, inverse)};
-      })[0];
-}
-
-/// The gradient over its norm, tall, in the upper left corner of X.
-Value Expansion::createStart(Value inverse) {
   SmallVector<OpFoldResult> sizes = {b.getIndexAttr(big),
                                      b.getIndexAttr(small)};
   Value empty = tensor::EmptyOp::create(b, loc, sizes, f32);
   Value start = createGeneric(
       b, loc, {{op.getGradient(), getAxes()}, {inverse, {}}}, {{empty, {0, 1}}},
-      "pp", [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        return {arith::MulFOp::create(b, loc, v[0], v[1])};
+      "pp",
+      [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
+        if (!isFree)
+          return {arith::MulFOp::create(b, loc, v[0], v[1])};
+        Value wide = arith::ExtFOp::create(b, loc, f64, v[0]);
+        Value quotient = arith::MulFOp::create(b, loc, wide, v[1]);
+        return {arith::TruncFOp::create(b, loc, f32, quotient)};
       })[0];
   if (!isPadded())
     return start;
@@ -139,26 +142,63 @@ Value Expansion::createProduct(Value left, Value right, bool transposeLeft) {
   return product.getResult(0);
 }
 
-/// X <- a X + X (b A + c A^2) with A = X^T X.
-Value Expansion::createStep(Value x, const steep::schedules::Triple &triple) {
-  Value a = createF32(b, loc, triple.a), bb = createF32(b, loc, triple.b),
-        c = createF32(b, loc, triple.c);
-  Value gram = createProduct(x, x, /*transposeLeft=*/true);
-  Value square = createProduct(gram, gram, /*transposeLeft=*/false);
-  Value mixed = createGeneric(
+/// b A + c A^2.
+Value Expansion::createMix(Value gram, Value square, const Triple &triple) {
+  Value bb = createF32(b, loc, triple.b), c = createF32(b, loc, triple.c);
+  return createGeneric(
       b, loc, {{gram, {0, 1}}, {square, {0, 1}}},
       {{createEmpty(b, loc, gram), {0, 1}}}, "pp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
         Value second = arith::MulFOp::create(b, loc, c, v[1]);
         return {math::FmaOp::create(b, loc, bb, v[0], second)};
       })[0];
-  Value product = createProduct(x, mixed, /*transposeLeft=*/false);
+}
+
+/// a x + y.
+Value Expansion::createFma(double a, Value x, Value y) {
+  Value factor = createF32(b, loc, a);
   return createGeneric(
-      b, loc, {{x, {0, 1}}, {product, {0, 1}}},
-      {{createEmpty(b, loc, x), {0, 1}}}, "pp",
+      b, loc, {{x, {0, 1}}, {y, {0, 1}}}, {{createEmpty(b, loc, x), {0, 1}}},
+      "pp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        return {math::FmaOp::create(b, loc, a, v[0], v[1])};
+        return {math::FmaOp::create(b, loc, factor, v[0], v[1])};
       })[0];
+}
+
+/// X <- a X + X (b A + c A^2) with A = X^T X.
+Value Expansion::createStep(Value x, const Triple &triple) {
+  Value gram = createProduct(x, x, /*transposeLeft=*/true);
+  Value square = createProduct(gram, gram, /*transposeLeft=*/false);
+  Value mixed = createMix(gram, square, triple);
+  Value product = createProduct(x, mixed, /*transposeLeft=*/false);
+  return createFma(triple.a, x, product);
+}
+
+/// Several steps at once: X <- X Q, with Q from R = X^T X alone.
+Value Expansion::createGramSteps(Value x, ArrayRef<Triple> triples) {
+  Value gram = createProduct(x, x, /*transposeLeft=*/true);
+  double q = 1; // Q = q I + rest, nothing at first
+  Value rest;
+  for (const Triple &triple : triples) {
+    Value square = createProduct(gram, gram, /*transposeLeft=*/false);
+    Value mixed = createMix(gram, square, triple);
+    // Q <- Q (a I + Z)
+    if (rest) {
+      Value product = createProduct(rest, mixed, /*transposeLeft=*/false);
+      rest = createFma(triple.a, rest, createFma(q, mixed, product));
+    } else {
+      rest = mixed;
+    }
+    q *= triple.a;
+    if (&triple == &triples.back())
+      break;
+    // R <- (a I + Z) R (a I + Z), all of which commute
+    Value half = createFma(triple.a, gram,
+                           createProduct(gram, mixed, /*transposeLeft=*/false));
+    gram = createFma(triple.a, half,
+                     createProduct(mixed, half, /*transposeLeft=*/false));
+  }
+  return createFma(q, x, createProduct(x, rest, /*transposeLeft=*/false));
 }
 
 /// -r X, as the gradient lies.
@@ -179,13 +219,37 @@ Value Expansion::createIncrement(Value x) {
       })[0];
 }
 
+/// Says where the schedule takes singular values, and in which form.
+static void remarkOnSchedule(SpectralOp op, const Schedule &schedule) {
+  Band band = getBand(schedule, 0.01, 1);
+  std::string text = "singular values in [0.01, 1] go to [" + str(band.low) +
+                     ", " + str(band.high) + "], ";
+  if (op.getChosenForm() == Form::standard) {
+    text += "standard form";
+  } else {
+    text += "Gram form";
+    const char *join = ", restarts after step ";
+    for (int64_t step : op.getAllRestarts()) {
+      text += join + std::to_string(step);
+      join = ", ";
+    }
+  }
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  remark::analysis(op.getLoc(),
+                   remark::RemarkOpts::name("Schedule")
+                       .category("geo-expand-spectral")
+                       .function(function ? function.getName() : ""))
+      << remark::add("{0}", text);
+}
+
 FailureOr<SmallVector<Value>> SpectralOp::expand(RewriterBase &rewriter,
                                                  int64_t padTo) {
   if (!cast<RankedTensorType>(getGradient().getType()).hasStaticShape())
     return failure();
-  std::optional<steep::schedules::Schedule> schedule = getTriples();
+  std::optional<Schedule> schedule = getTriples();
   if (!schedule)
     return failure();
+  remarkOnSchedule(*this, *schedule);
   return SmallVector<Value>{Expansion(rewriter, *this, padTo).build(*schedule)};
 }
 

@@ -22,14 +22,13 @@ static Value getMatrix(Operation *op) {
   return *llvm::find_if(op->getOperands(), isMatrix);
 }
 
-/// Completes a tile of the first dimensions to one of a whole matrix.
-static void completeTile(OpBuilder &b, Operation *op,
+/// Completes a tile of the first dimensions to one of all of `matrix`.
+static void completeTile(OpBuilder &b, Location loc, Value matrix,
                          SmallVectorImpl<OpFoldResult> &offsets,
                          SmallVectorImpl<OpFoldResult> &sizes) {
   if (offsets.size() == 2)
     return;
-  SmallVector<OpFoldResult> whole =
-      tensor::getMixedSizes(b, op->getLoc(), getMatrix(op));
+  SmallVector<OpFoldResult> whole = tensor::getMixedSizes(b, loc, matrix);
   for (size_t i = offsets.size(); i < whole.size(); ++i) {
     offsets.push_back(b.getIndexAttr(0));
     sizes.push_back(whole[i]);
@@ -49,14 +48,14 @@ SmallVector<Range> geo::detail::getIterationDomain(OpBuilder &b, Operation *op,
 FailureOr<TilingResult> geo::detail::tile(OpBuilder &b, Operation *op,
                                           ArrayRef<OpFoldResult> offsets,
                                           ArrayRef<OpFoldResult> sizes) {
-  SmallVector<OpFoldResult> fullOffsets(offsets), fullSizes(sizes);
-  completeTile(b, op, fullOffsets, fullSizes);
   SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
 
   SmallVector<Value> operands;
   SmallVector<Operation *> slices;
   for (Value operand : op->getOperands()) {
     if (isMatrix(operand)) {
+      SmallVector<OpFoldResult> fullOffsets(offsets), fullSizes(sizes);
+      completeTile(b, op->getLoc(), operand, fullOffsets, fullSizes);
       auto slice = tensor::ExtractSliceOp::create(
           b, op->getLoc(), operand, fullOffsets, fullSizes, strides);
       slices.push_back(slice);
@@ -65,14 +64,13 @@ FailureOr<TilingResult> geo::detail::tile(OpBuilder &b, Operation *op,
     operands.push_back(operand);
   }
 
-  SmallVector<int64_t> shape;
-  for (OpFoldResult size : fullSizes)
-    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
   SmallVector<Type> types;
-  for (Type type : op->getResultTypes()) {
-    auto tensorType = cast<RankedTensorType>(type);
-    types.push_back(
-        tensorType.clone(ArrayRef(shape).take_front(tensorType.getRank())));
+  for (Type result : op->getResultTypes()) {
+    auto type = cast<RankedTensorType>(result);
+    SmallVector<int64_t> shape(type.getShape());
+    for (size_t i = 0; i < std::min(sizes.size(), shape.size()); ++i)
+      shape[i] = getConstantIntValue(sizes[i]).value_or(ShapedType::kDynamic);
+    types.push_back(type.clone(shape));
   }
   Operation *tiled = clone(b, op, types, operands);
   return TilingResult{
@@ -86,8 +84,13 @@ LogicalResult geo::detail::getResultTilePosition(
     SmallVector<OpFoldResult> &resultSizes) {
   resultOffsets.assign(offsets.begin(), offsets.end());
   resultSizes.assign(sizes.begin(), sizes.end());
-  completeTile(b, op, resultOffsets, resultSizes);
   auto type = cast<RankedTensorType>(op->getResult(resultNumber).getType());
+  // Columns that are not tiled are those of an operand of the result's type.
+  auto like = llvm::find_if(op->getOperands(),
+                            [&](Value v) { return v.getType() == Type(type); });
+  completeTile(b, op->getLoc(),
+               like != op->operand_end() ? *like : getMatrix(op), resultOffsets,
+               resultSizes);
   resultOffsets.resize(type.getRank());
   resultSizes.resize(type.getRank());
   return success();
@@ -99,10 +102,16 @@ LogicalResult geo::detail::getDomainTileFromResultTile(
     SmallVectorImpl<OpFoldResult> &domainSizes) {
   size_t loops = cast<TilingInterface>(op).getLoopIteratorTypes().size();
   // Columns of the result that the op only gives together.
-  auto shape = cast<RankedTensorType>(getMatrix(op).getType()).getShape();
+  auto isWhole = [&](size_t dim) {
+    std::optional<int64_t> size = getConstantIntValue(sizes[dim]);
+    return isZeroInteger(offsets[dim]) && size &&
+           llvm::any_of(op->getResultTypes(), [&](Type type) {
+             auto shape = cast<RankedTensorType>(type).getShape();
+             return dim < shape.size() && shape[dim] == *size;
+           });
+  };
   for (size_t i = loops; i < offsets.size(); ++i)
-    if (!isZeroInteger(offsets[i]) || ShapedType::isDynamic(shape[i]) ||
-        getConstantIntValue(sizes[i]) != shape[i])
+    if (!isWhole(i))
       return failure();
   domainOffsets.assign(offsets.begin(), offsets.begin() + loops);
   domainSizes.assign(sizes.begin(), sizes.begin() + loops);

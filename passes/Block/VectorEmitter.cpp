@@ -19,16 +19,21 @@ using namespace mlir::block;
 VectorEmitter::VectorEmitter(OpBuilder &builder, Location loc, int64_t chunk)
     : builder(builder), loc(loc), chunk(llvm::bit_floor<uint64_t>(chunk)) {}
 
-/// Whether a result is one number a row (a sum), not a part of a row.
-static bool isScalarStore(const TileStore &store) {
+/// Whether a result is one number a row (a sum), not a part of a row. So is a
+/// column beside results of several columns.
+bool VectorEmitter::isScalarStore(const TileStore &store) const {
   RankedTensorType type = store.type();
   return type.getRank() == 0 ||
-         (type.getRank() == 1 && type.getDimSize(0) == 1);
+         (type.getRank() == 1 && type.getDimSize(0) == 1) ||
+         (type.getNumElements() == 1 && hasSeveralColumns);
 }
 
 LogicalResult VectorEmitter::emit(MutableArrayRef<TileStore> tileStores) {
   stores = tileStores;
   scopes.assign(1, {});
+  hasSeveralColumns = llvm::any_of(stores, [](const TileStore &store) {
+    return store.type().getRank() == 2 && store.type().getDimSize(1) > 1;
+  });
   if (failed(checkStores(stores)))
     return failure();
   bool matrix = true, severalRows = false;

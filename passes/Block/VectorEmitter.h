@@ -76,6 +76,7 @@ private:
   using Scope = std::map<Key, Value>;
 
   // Planning.
+  bool isScalarStore(const TileStore &store) const;
   LogicalResult checkStores(ArrayRef<TileStore> stores);
   FailureOr<unsigned> plan(Value value, const Place &place);
   FailureOr<unsigned> planReduction(linalg::LinalgOp op, const Place &place,
@@ -146,6 +147,7 @@ private:
   std::vector<std::unique_ptr<RowReduction>> sums;
   SmallVector<Place> registerTile; // all places of a tile held in registers
   bool hasColumnSum = false, hasContraction = false;
+  bool hasSeveralColumns = false;
   std::map<Key, unsigned> planned;
   std::vector<Scope> scopes;
   std::map<int64_t, Value> constants;

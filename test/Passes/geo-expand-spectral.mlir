@@ -22,16 +22,16 @@
 // CHECK: %[[ZERO:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<48x32xf32>)
 // CHECK: %[[X:.*]] = tensor.insert_slice %[[TALL]] into %[[ZERO]][0, 0] [40, 20] [1, 1]
 // The first step.
-// CHECK-DAG: %[[A1:.*]] = arith.constant 3.444500e+00 : f32
-// CHECK-DAG: %[[B1:.*]] = arith.constant -4.775000e+00 : f32
-// CHECK-DAG: %[[C1:.*]] = arith.constant 2.031500e+00 : f32
 // CHECK: %[[A:.*]] = linalg.matmul indexing_maps = [#[[LT]], #[[R]], #[[O]]] ins(%[[X]], %[[X]] : tensor<48x32xf32>, tensor<48x32xf32>)
 // CHECK: %[[P:.*]] = linalg.matmul ins(%[[A]], %[[A]] : tensor<32x32xf32>, tensor<32x32xf32>)
+// CHECK-DAG: %[[B1:.*]] = arith.constant -4.775000e+00 : f32
+// CHECK-DAG: %[[C1:.*]] = arith.constant 2.031500e+00 : f32
 // CHECK: %[[Z:.*]] = linalg.generic {{.*}} ins(%[[A]], %[[P]] : {{.*}}
 // CHECK-NEXT: ^bb0(%[[IA:.*]]: f32, %[[IP:.*]]: f32, %{{.*}}: f32):
 // CHECK-NEXT: %[[CP:.*]] = arith.mulf %[[C1]], %[[IP]] : f32
 // CHECK-NEXT: math.fma %[[B1]], %[[IA]], %[[CP]] : f32
 // CHECK: %[[Q:.*]] = linalg.matmul ins(%[[X]], %[[Z]] : tensor<48x32xf32>, tensor<32x32xf32>)
+// CHECK: %[[A1:.*]] = arith.constant 3.444500e+00 : f32
 // CHECK: %[[X1:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[Q]] : {{.*}}
 // CHECK-NEXT: ^bb0(%[[IX:.*]]: f32, %[[IQ:.*]]: f32, %{{.*}}: f32):
 // CHECK-NEXT: math.fma %[[A1]], %[[IX]], %[[IQ]] : f32

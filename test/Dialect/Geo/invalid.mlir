@@ -105,7 +105,7 @@ func.func @adamw_no_eps(%m: tensor<4x2xf32>, %lr: f32, %t: i64) {
 // -----
 
 func.func @shape_scale_kind(%r: f32, %w: tensor<4x2xf32>) {
-  // expected-error@+1 {{'geo.shape_scale' op expected kind to be "original" or "match_rms_adamw", but got "sqrt"}}
+  // expected-error@+1 {{'geo.shape_scale' op expected kind to be one of "original", "ratio", "match_rms_adamw", "row_rms", "rms", "mean", but got "sqrt"}}
   %0 = geo.shape_scale %r, %w {kind = "sqrt"} : tensor<4x2xf32>
   return
 }
@@ -186,8 +186,8 @@ func.func @many_steps(%n: tensor<4x2xf32>, %r: f32) {
 // -----
 
 func.func @you_steps(%n: tensor<4x2xf32>, %r: f32) {
-  // expected-error@+1 {{'geo.spectral' op expected steps of schedule you in 1..5, but got 6}}
-  %0 = geo.spectral %n radius(%r) {schedule = "you", steps = 6} : tensor<4x2xf32>
+  // expected-error@+1 {{'geo.spectral' op expected steps of schedule you in 1..20, but got 21}}
+  %0 = geo.spectral %n radius(%r) {schedule = "you", steps = 21} : tensor<4x2xf32>
   return
 }
 

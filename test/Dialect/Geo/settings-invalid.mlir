@@ -51,7 +51,7 @@ func.func @no_settings(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 // -----
 
 func.func @segments(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
-  // expected-error@+1 {{unknown setting 'operandSegmentSizes', expected none here}}
+  // expected-error@+1 {{unknown setting 'operandSegmentSizes', expected 'cautious'}}
   %0 = geo.apply %w, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0>}
   return
 }
@@ -59,7 +59,7 @@ func.func @segments(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 // -----
 
 func.func @dot_in_braces(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
-  // expected-error@+1 {{unknown setting 'dot', expected one of 'eps', 'safety', 'schedule', 'steps'}}
+  // expected-error@+1 {{unknown setting 'dot', expected one of 'eps', 'form', 'normalization', 'restarts', 'safety', 'schedule', 'steps', 'then'}}
   %0 = geo.spectral %w radius(%r) {schedule = "jordan", steps = 5, dot = 2}
   return
 }
@@ -123,7 +123,7 @@ func.func @float_steps(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 // -----
 
 func.func @count_schedule(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
-  // expected-error@+1 {{expected a string for 'schedule', but got 3 : i64}}
+  // expected-error@+1 {{expected a string or a list of triples for 'schedule', but got 3 : i64}}
   %0 = geo.spectral %w radius(%r) {schedule = 3, steps = 5}
   return
 }

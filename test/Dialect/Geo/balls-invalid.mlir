@@ -1,0 +1,160 @@
+// RUN: %limit steep-opt %s --verify-diagnostics --split-input-file
+
+func.func @sign_eps(%g: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.sign' op expected eps to be finite and at least 0, but got -1}}
+  %0 = geo.sign %g radius(%r) {eps = -1.0} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @frobenius_eps(%g: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.frobenius' op expected eps below 1, but got 2}}
+  %0 = geo.frobenius %g radius(%r) {eps = 2.0} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @moment_eps(%g: tensor<4x2xf32>, %v: tensor<4x1xf32>) {
+  // expected-error@+1 {{'geo.row_moment' op expected eps to be positive}}
+  %0, %1 = geo.row_moment %g, %v {beta = 0.9, eps = 0.0} : tensor<4x2xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @moment_beta(%g: tensor<4x2xf32>, %v: tensor<4x1xf32>) {
+  // expected-error@+1 {{'geo.row_moment' op expected beta in [0, 1), but got 1}}
+  %0, %1 = geo.row_moment %g, %v {beta = 1.0, eps = 1.0e-8} : tensor<4x2xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @moment_shape(%g: tensor<4x2xf32>, %v: tensor<2x1xf32>) {
+  // expected-error@+1 {{'geo.row_moment' op expected one moment a row of 'tensor<4x2xf32>', in a matrix of one column, but got 'tensor<2x1xf32>'}}
+  %0, %1 = geo.row_moment %g, %v {beta = 0.9, eps = 1.0e-8} : tensor<4x2xf32>, tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @cautious(%w: tensor<4x2xf32>, %s: tensor<4x2xf32>) {
+  // expected-error@+1 {{'geo.apply' op expected decay(...) with cautious, which says what decays}}
+  %0 = geo.apply %w, %s {cautious} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @form(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected form to be "standard", "gram" or "auto", but got "fast"}}
+  %0 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, form = "fast"} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @normalization(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected normalization to be "frobenius", "safety" or "scale_free", but got "nuclear"}}
+  %0 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, normalization = "nuclear"} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @no_safety(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected a safety factor for normalization "safety" to multiply the norm with}}
+  %0 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, normalization = "safety"} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @restarts_of_standard(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected restarts only with form "gram" or "auto"}}
+  %0 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, restarts = [2]} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @restarts_outside(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected restarts to ascend within 1..4, but got 5}}
+  %0 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, form = "gram", restarts = [5]} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @restarts_twice(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected restarts to ascend within 1..4, but got 2 after 2}}
+  %0 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, form = "gram", restarts = [2, 2]} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @restarts_sort(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{expected a list of integers (i64) for 'restarts', but got 3}}
+  %0 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, form = "gram", restarts = 3} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+// Rounding errors of BF16 operands grow by the slopes of the steps.
+func.func @gram_bf16(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected a Gram form whose rounding errors are bounded by 0.0009765625, but with dot(bf16) and this schedule and these restarts they reach 0.0134550781; form "standard" has no such growth}}
+  %0 = geo.spectral %n radius(%r) dot(bf16) {schedule = "jordan", steps = 3, form = "gram", restarts = [1, 2]} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @gram_long(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{with dot(ieee) and this schedule and these restarts they reach}}
+  %0 = geo.spectral %n radius(%r) {schedule = "cubic", steps = 20, form = "gram", restarts = []} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_short(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected then = "repeat" or "cubic" to say what follows the last of 1 triples in 8 steps}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[2.0, -1.5, 0.5]], steps = 8} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_row(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected each triple of schedule to be [a, b, c], three floats, but got [2.000000e+00, -1.500000e+00]}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[2.0, -1.5]], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_unsafe(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{but [[1.000000e+00, -2.000000e+00, 0.000000e+00]] with 1 steps maps 0.707106781 to}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[1.0, -2.0, 0.0]], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_safety(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected safety only with schedule polar_express, but got it with a schedule of triples}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[1.875, -1.25, 0.375]], steps = 1, safety = 1.01} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @then_of_named(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected then only with a schedule of triples: what follows the last one of you is fixed}}
+  %0 = geo.spectral %n radius(%r) {schedule = "you", steps = 6, then = "cubic"} : tensor<4x2xf32>
+  return
+}
