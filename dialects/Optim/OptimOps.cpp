@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <limits>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::optim;
@@ -164,6 +165,11 @@ static bool isIdentifier(StringRef name) {
                       [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+/// A state is as large as the weight, or holds one number a row of it.
+static bool isStateType(Type type, RankedTensorType weight) {
+  return type == weight || type == weight.clone({weight.getDimSize(0), 1});
+}
+
 LogicalResult RuleOp::verify() {
   Block &block = getBody().front();
   if (block.getNumArguments() < kFirstState)
@@ -201,10 +207,10 @@ LogicalResult RuleOp::verify() {
     if (!seen.insert(name).second)
       return emitOpError("expected states of different names, but ")
              << nameAttr << " is declared twice";
-    if (state.getType() != weight)
+    if (!isStateType(state.getType(), weight))
       return emitOpError("expected state ")
              << nameAttr << " to have the weight's type " << weight
-             << ", but got " << state.getType();
+             << " or one column, but got " << state.getType();
   }
   return success();
 }
@@ -259,14 +265,16 @@ LogicalResult RuleOp::verifyRegions() {
            << expected << " values, the new weight and " << expected - 1
            << " states, but got " << yield.getValues().size();
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
-    if (value.getType() == getWeight().getType())
+    Type wanted =
+        index == 0 ? getWeight().getType() : getStates()[index - 1].getType();
+    if (value.getType() == wanted)
       continue;
     InFlightDiagnostic diag = yield.emitOpError("expected ");
     if (index == 0)
       diag << "the new weight";
     else
       diag << "state " << getStateNames()[index - 1];
-    return diag << " to have type " << getWeight().getType() << ", but got "
+    return diag << " to have type " << wanted << ", but got "
                 << value.getType();
   }
   return verifyStates(*this);
@@ -298,7 +306,8 @@ static LogicalResult enter(llvm::StringMap<Operation *> &seen, Operation *op,
 }
 
 LogicalResult SpecOp::verifyRegions() {
-  llvm::StringMap<Operation *> groups, parameters, batched;
+  llvm::StringMap<Operation *> groups, parameters;
+  std::map<std::pair<StringRef, int64_t>, Operation *> batched;
   for (Operation &op : getBody().front()) {
     LogicalResult result = success();
     if (auto group = dyn_cast<GroupOp>(op))
@@ -337,16 +346,20 @@ LogicalResult SpecOp::verifyRegions() {
   }
 
   for (auto batch : getBody().getOps<BatchOp>())
-    for (auto name : batch.getParameters().getAsValueRange<StringAttr>()) {
+    for (auto [index, name] :
+         llvm::enumerate(batch.getParameters().getAsValueRange<StringAttr>())) {
       if (!parameters.contains(name))
         return batch.emitOpError("names '")
                << name << "', which is no parameter of the spec";
-      auto [entry, isNew] = batched.try_emplace(name, batch);
+      int64_t row = batch.getFirstRow(index);
+      auto [entry, isNew] = batched.try_emplace({name, row}, batch);
       if (isNew)
         continue;
       InFlightDiagnostic diag = batch.emitOpError("expected each parameter in "
                                                   "one batch, but '")
                                 << name << "' is named twice";
+      if (row != 0)
+        diag << " from row " << row;
       diag.attachNote(entry->second->getLoc()) << "first here";
       return diag;
     }
@@ -393,7 +406,7 @@ LogicalResult GroupOp::verify() {
     for (Attribute fact : list)
       if (!facts.insert(fact).second)
         return emitOpError("states the fact ") << fact << " twice";
-  return success();
+  return verifyStructure();
 }
 
 LogicalResult GroupOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
@@ -429,5 +442,14 @@ LogicalResult ParameterOp::verify() {
 LogicalResult BatchOp::verify() {
   if (getParameters().empty())
     return emitOpError("expected at least one parameter");
+  DenseI64ArrayAttr rows = getRowsAttr();
+  if (!rows)
+    return success();
+  if (rows.size() != int64_t(getParameters().size()))
+    return emitOpError("expected a row for each of ")
+           << getParameters().size() << " parameters, but got " << rows.size();
+  for (int64_t row : rows.asArrayRef())
+    if (row < 0)
+      return emitOpError("expected rows of at least 0, but got ") << row;
   return success();
 }

@@ -85,11 +85,28 @@ def Optim_GroupOp : Optim_Op<"group", [
     compiler can see in the rule, such as `#geo.zero_column_sum`; each belongs
     to another dialect, which says what it means and what it licenses.
 
+    A parameter need not be one matrix to its rule. What it is to it is its
+    structure; every block gets its own oracle and its own shape scale, while
+    the parameter, its states and its checkpoints stay whole:
+
+    | structure | parameter | blocks |
+    | --- | --- | --- |
+    | none | m x n | itself |
+    | `split [a, b, ...]` | m x n, a + b + ... = m | fused projections (q, k, v): a x n, b x n, ... |
+    | `per_head h` | m x n, m a multiple of h | heads of h rows: h x n each |
+    | `stacked` | ... x m x n, rank 3 or more | experts: every m x n; with `split` or `per_head` cut on |
+    | `convolution` | o x i x k x ..., rank 3 or more | the kernel as one o x (i k ...) matrix; with `split` or `per_head` cut on |
+
+    Blocks are runs of rows. Sizes that do not add up are errors, and so are
+    facts of a whole matrix about its blocks.
+
     Example:
 
     ```mlir
     optim.group @head ["lm_head.weight"] uses @rownorm lr 3.2e-3
       facts(#geo.zero_column_sum, #geo.shift_invariant)
+    optim.group @qkv ["*.attn.qkv.weight"] uses @muon lr 8.0e-3 split [512, 128, 128]
+    optim.group @experts ["*.experts.*"] uses @muon lr 8.0e-3 stacked
     ```
   }];
   let arguments = (ins
@@ -98,10 +115,24 @@ def Optim_GroupOp : Optim_Op<"group", [
     FlatSymbolRefAttr:$rule,
     F64Attr:$lr,
     DefaultValuedAttr<F64Attr, "0.0">:$wd,
-    OptionalAttr<ArrayAttr>:$facts);
+    OptionalAttr<ArrayAttr>:$facts,
+    OptionalAttr<DenseI64ArrayAttr>:$split,
+    OptionalAttr<I64Attr>:$per_head,
+    UnitAttr:$stacked,
+    UnitAttr:$convolution);
   let assemblyFormat = [{
     $group_name $patterns `uses` $rule `lr` custom<Rate>($lr) (`wd` custom<Rate>($wd)^)?
-    (`facts` `(` custom<Facts>($facts)^ `)`)? attr-dict
+    (`facts` `(` custom<Facts>($facts)^ `)`)?
+    (`split` $split^)? (`per_head` $per_head^)?
+    (`stacked` $stacked^)? (`convolution` $convolution^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// The matrices that a parameter of this type is to the rule. `emitError`
+    /// begins the message about one that does not fit.
+    ::mlir::FailureOr<::mlir::optim::Blocks>
+    getBlocks(::mlir::RankedTensorType type,
+              ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError);
+    ::llvm::LogicalResult verifyStructure();
   }];
   let hasVerifier = 1;
 }
@@ -151,7 +182,8 @@ def Optim_RuleOp : Optim_Op<"rule", [
     only. Learning rate, weight decay, clip factor and step number come out of
     the `!optim.scalars` argument and are never constants.
 
-    A state has a name, as checkpoints and the artefact's manifest know it
+    A state is as large as the weight, or has one column: a number a row. It has
+    a name, as checkpoints and the artefact's manifest know it
     (PyTorch's: `momentum_buffer`, `exp_avg`, `exp_avg_sq`); it starts at zero.
 
     Checked: the signature (weight and gradient of one type, then
@@ -276,17 +308,30 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
     Later stages erase them, so their presence is checked by those who read
     them, not here.
 
+    A matrix may be a part of its parameter: `rows` gives the first row of each,
+    in the parameter seen as rows of the matrix's width. It is left out where
+    all start at row 0, as a parameter that is one matrix does.
+
     Example:
 
     ```mlir
     optim.batch @muon_512x512 update @muon_512x512_update
       squares @squares_512x512 ["blocks.0.attn.q.weight", "blocks.0.attn.k.weight"]
+    optim.batch @muon_512x512 update @muon_512x512_update
+      squares @squares_512x512 ["qkv", "qkv", "qkv"] rows [0, 512, 1024]
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$function, FlatSymbolRefAttr:$update,
-                       FlatSymbolRefAttr:$squares, StrArrayAttr:$parameters);
+                       FlatSymbolRefAttr:$squares, StrArrayAttr:$parameters,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows);
   let assemblyFormat = [{
-    $function `update` $update `squares` $squares $parameters attr-dict
+    $function `update` $update `squares` $squares $parameters (`rows` $rows^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// The first row of matrix `index` in its parameter.
+    int64_t getFirstRow(size_t index) {
+      return getRows() ? (*getRows())[index] : 0;
+    }
   }];
   let hasVerifier = 1;
 }

@@ -183,7 +183,7 @@ typedef struct steep_step_report {
 } steep_step_report;
 
 /* One optimizer step. Tensors come in the order of `parameter` and
- * `state_begin`; all are dense FP32 matrices of the compiled shapes. */
+ * `state_begin`; all are dense FP32 tensors of the compiled shapes. */
 typedef struct steep_step_args {
   uint32_t struct_size;
   uint32_t flags; /* must be 0 */

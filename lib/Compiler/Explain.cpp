@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace llvm;
 
@@ -78,37 +79,59 @@ static std::string shown(StringRef name) {
 static double stateBytes(const Parameter &parameter) {
   double bytes = 0;
   for (const State &state : parameter.states)
-    bytes += 4.0 * state.shape[0] * state.shape[1];
+    bytes += 4.0 * state.elements();
   return bytes;
+}
+
+/// What the matrices of one parameter take a step.
+struct Share {
+  double moved = 0, least = 0, flops = 0, kernels = 0;
+};
+
+static std::vector<Share> shareOut(const Plan &plan) {
+  std::vector<Share> shares(plan.parameters.size());
+  for (const Batch &batch : plan.batches) {
+    double count = batch.parameters.size();
+    double launches = plan.functions[batch.squares].kernels.size() +
+                      plan.functions[batch.plain].kernels.size();
+    for (int64_t index : batch.parameters) {
+      Share &share = shares[index];
+      share.moved += movedBytes(plan, batch) / count;
+      share.least += leastBytes(plan, batch) / count;
+      share.flops += operations(plan, batch) / count;
+      share.kernels += launches / count;
+    }
+  }
+  return shares;
 }
 
 static void explainParameters(const Plan &plan, raw_ostream &out) {
   Table table(5);
   table.add({"parameter", "shape", "group", "rule", "function", "kernels",
              "state bytes", "bytes moved", "least", "flops"});
-  double state = 0, moved = 0, least = 0, flops = 0, kernels = 0;
-  for (const Parameter &parameter : plan.parameters) {
+  Share all;
+  double state = 0;
+  for (auto [parameter, share] :
+       llvm::zip_equal(plan.parameters, shareOut(plan))) {
+    // Of a parameter of several matrices, the function of the first.
     const Batch &batch = plan.batches[parameter.batch];
-    double count = batch.parameters.size();
-    double launches = plan.functions[batch.squares].kernels.size() +
+    size_t launches = plan.functions[batch.squares].kernels.size() +
                       plan.functions[batch.plain].kernels.size();
-    table.add({shown(parameter.name),
-               formatv("{0}x{1}", parameter.shape[0], parameter.shape[1]),
-               plan.groups[parameter.group].name, batch.rule, batch.name,
-               formatv("{0}", int64_t(launches)),
-               quantity(stateBytes(parameter)),
-               quantity(movedBytes(plan, batch) / count),
-               quantity(leastBytes(plan, batch) / count),
-               quantity(operations(plan, batch) / count)});
+    std::string shape;
+    raw_string_ostream(shape) << interleaved(parameter.shape, "x");
+    table.add({shown(parameter.name), shape, plan.groups[parameter.group].name,
+               batch.rule, batch.name, formatv("{0}", launches),
+               quantity(stateBytes(parameter)), quantity(share.moved),
+               quantity(share.least), quantity(share.flops)});
     state += stateBytes(parameter);
-    moved += movedBytes(plan, batch) / count;
-    least += leastBytes(plan, batch) / count;
-    flops += operations(plan, batch) / count;
-    kernels += launches / count;
+    all.moved += share.moved;
+    all.least += share.least;
+    all.flops += share.flops;
+    all.kernels += share.kernels;
   }
   table.add({"all, one step", "", "", "", "",
-             formatv("{0}", int64_t(kernels + 0.5)), quantity(state),
-             quantity(moved), quantity(least), quantity(flops)});
+             formatv("{0}", int64_t(all.kernels + 0.5)), quantity(state),
+             quantity(all.moved), quantity(all.least), quantity(all.flops)});
   table.print(out);
 }
 

@@ -18,8 +18,16 @@ using llvm::Error;
 
 namespace steepc {
 
+static bool haveOneStructure(optim::GroupOp a, optim::GroupOp b) {
+  return a.getSplitAttr() == b.getSplitAttr() &&
+         a.getPerHeadAttr() == b.getPerHeadAttr() &&
+         a.getStacked() == b.getStacked() &&
+         a.getConvolution() == b.getConvolution();
+}
+
 /// The group that uses the rule, which gets every parameter. Where several
-/// do, all promise the same facts; where none does, it is one without rates.
+/// do, all have one structure and promise the same facts; where none does, it
+/// is one without rates.
 static llvm::Expected<optim::GroupOp> groupUsing(optim::SpecOp spec,
                                                  optim::RuleOp rule) {
   optim::GroupOp user;
@@ -32,6 +40,11 @@ static llvm::Expected<optim::GroupOp> groupUsing(optim::SpecOp spec,
           "groups @" + user.getGroupName() + " and @" + group.getGroupName() +
           " use rule @" + name +
           " with different facts, so it is not one rule");
+    if (user && !haveOneStructure(user, group))
+      return llvm::createStringError(
+          "groups @" + user.getGroupName() + " and @" + group.getGroupName() +
+          " use rule @" + name +
+          " on different structures, so it is not one rule");
     if (!user)
       user = group;
   }
@@ -40,7 +53,10 @@ static llvm::Expected<optim::GroupOp> groupUsing(optim::SpecOp spec,
   OpBuilder builder = OpBuilder::atBlockBegin(&spec.getBody().front());
   return optim::GroupOp::create(builder, rule.getLoc(), name,
                                 builder.getArrayAttr({}), name, APFloat(0.0),
-                                APFloat(0.0), /*facts=*/ArrayAttr());
+                                APFloat(0.0), /*facts=*/ArrayAttr(),
+                                /*split=*/DenseI64ArrayAttr(),
+                                /*per_head=*/IntegerAttr(), /*stacked=*/false,
+                                /*convolution=*/false);
 }
 
 Error keepOnlyRule(optim::SpecOp spec, StringRef rule) {

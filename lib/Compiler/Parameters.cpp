@@ -171,13 +171,14 @@ static TensorSpec toSpec(const std::string &name, const json &dtype,
   std::string where = "tensor " + quoteName(name);
   if (dtype != "F32")
     refuse("{0}: expected dtype \"F32\", got {1}", where, shown(dtype));
-  if (shape.size() != 2)
+  if (shape.size() < 2)
     refuse("{0}: expected a matrix, got a tensor of rank {1}", where,
            shape.size());
-  if (shape[0] < 1 || shape[1] < 1)
-    refuse("{0}: expected at least one element, got {1}x{2}", where, shape[0],
-           shape[1]);
-  return {name, {shape[0], shape[1]}, ""};
+  for (int64_t extent : shape)
+    if (extent < 1)
+      refuse("{0}: expected at least one element, got {1:$[x]}", where,
+             llvm::make_range(shape.begin(), shape.end()));
+  return {name, shape, ""};
 }
 
 //===----------------------------------------------------------------------===//

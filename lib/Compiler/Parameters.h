@@ -9,7 +9,6 @@
 
 #include "llvm/Support/Error.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@ namespace steepc {
 
 struct TensorSpec {
   std::string name;
-  std::array<int64_t, 2> shape;
+  std::vector<int64_t> shape;
   std::string aliases; ///< the tensor whose storage this one shares, or empty
 };
 

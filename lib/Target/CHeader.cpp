@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/InterleavedRange.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -36,8 +37,8 @@ static void writeParameters(raw_ostream &out, const Plan &plan) {
   out << "/* Parameters, in the order of steep_step_args:\n";
   for (auto [index, parameter] : llvm::enumerate(plan.parameters))
     out << " *   " << format("%4d", int(index)) << "  "
-        << inComment(parameter.name) << "  " << parameter.shape[0] << "x"
-        << parameter.shape[1] << "\n";
+        << inComment(parameter.name) << "  "
+        << llvm::interleaved(parameter.shape, "x") << "\n";
   out << " * States, by parameter:\n";
   int64_t index = 0;
   for (const Parameter &parameter : plan.parameters)

@@ -23,9 +23,10 @@ double leastBytes(const Plan &plan, const Batch &batch) {
   double bytes = 0;
   for (int64_t index : batch.parameters) {
     const Parameter &parameter = plan.parameters[index];
-    bytes += 16.0 * parameter.shape[0] * parameter.shape[1];
+    double row = 16.0 * parameter.columns;
     for (const State &state : parameter.states)
-      bytes += 8.0 * state.shape[0] * state.shape[1];
+      row += 8.0 * state.columns;
+    bytes += row * batch.matrixRows;
   }
   return bytes;
 }
@@ -64,10 +65,12 @@ public:
     json.rawValue(shortestNumber(value));
     json.attributeEnd();
   }
-  void shape(const std::array<int64_t, 2> &shape) {
-    json.attributeBegin("shape");
-    json.rawValue("[" + std::to_string(shape[0]) + ", " +
-                  std::to_string(shape[1]) + "]");
+  void list(StringRef key, const std::vector<int64_t> &values) {
+    std::string text = "[";
+    for (int64_t value : values)
+      text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+    json.attributeBegin(key);
+    json.rawValue(text + "]");
     json.attributeEnd();
   }
 
@@ -158,7 +161,7 @@ void ManifestWriter::writeParameters() {
       json.object([&] {
         const Group &group = plan.groups[parameter.group];
         json.attribute("name", parameter.name);
-        writer.shape(parameter.shape);
+        writer.list("shape", parameter.shape);
         json.attribute("dtype", "F32");
         json.attribute("group", group.name);
         json.attribute("rule", group.rule);
@@ -166,7 +169,7 @@ void ManifestWriter::writeParameters() {
           for (const State &state : parameter.states)
             json.object([&] {
               json.attribute("name", state.name);
-              writer.shape(state.shape);
+              writer.list("shape", state.shape);
               json.attribute("dtype", "F32");
               json.attribute("convention", state.convention);
             });
@@ -198,6 +201,9 @@ void ManifestWriter::writeBatches() {
           for (int64_t index : batch.parameters)
             json.value(plan.parameters[index].name);
         });
+        // Where matrices are parts of parameters.
+        if (llvm::any_of(batch.rows, [](int64_t row) { return row != 0; }))
+          writer.list("rows", batch.rows);
         json.attribute("workspace_bytes", function.workspaceBytes);
         json.attribute("wave", batch.wave);
         json.attributeArray("kernels", [&] {

@@ -22,6 +22,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -61,6 +62,14 @@ double StepFunction::flops() const {
       kernels.begin(), kernels.end(), 0.0,
       [](double sum, const Kernel &k) { return sum + k.flops; });
 }
+
+static int64_t countElements(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<int64_t>());
+}
+
+int64_t State::elements() const { return countElements(shape); }
+int64_t Parameter::elements() const { return countElements(shape); }
 
 int64_t Plan::stateCount() const {
   return std::accumulate(
@@ -226,6 +235,10 @@ private:
   LogicalResult readBatch(optim::BatchOp batch);
   FailureOr<int64_t> readFunction(StringRef symbol, optim::BatchOp batch);
   LogicalResult readStates(func::FuncOp function, std::vector<State> &states);
+  LogicalResult addMatrix(optim::BatchOp op, size_t index,
+                          ArrayRef<int64_t> matrix, ArrayRef<State> states,
+                          Batch &batch);
+  LogicalResult checkCover(optim::SpecOp spec);
   LogicalResult sizeWorkspace(optim::SpecOp spec);
 
   ModuleOp module;
@@ -270,10 +283,32 @@ LogicalResult PlanReader::readSpec(optim::SpecOp spec) {
   for (auto batch : spec.getOps<optim::BatchOp>())
     if (failed(readBatch(batch)))
       return failure();
-  for (const Parameter &parameter : plan.parameters)
-    if (parameter.batch < 0)
+  return checkCover(spec);
+}
+
+/// Every row of a parameter belongs to one matrix of one batch.
+LogicalResult PlanReader::checkCover(optim::SpecOp spec) {
+  std::vector<std::map<int64_t, int64_t>> ends(plan.parameters.size());
+  for (const Batch &batch : plan.batches)
+    for (auto [parameter, row] : llvm::zip_equal(batch.parameters, batch.rows))
+      ends[parameter][row] = row + batch.matrixRows;
+  for (auto [parameter, blocks] : llvm::zip_equal(plan.parameters, ends)) {
+    if (blocks.empty())
       return spec.emitOpError("has no batch for the parameter \"")
              << parameter.name << "\"";
+    int64_t at = 0, rows = parameter.elements() / parameter.columns;
+    for (auto [row, end] : blocks) {
+      if (row != at)
+        return spec.emitOpError("expected the matrices of the parameter \"")
+               << parameter.name << "\" to follow one another, but rows " << at
+               << " and " << row << " differ";
+      at = end;
+    }
+    if (at != rows)
+      return spec.emitOpError("expected matrices of ")
+             << rows << " rows in all for the parameter \"" << parameter.name
+             << "\", but got " << at;
+  }
   return success();
 }
 
@@ -282,16 +317,16 @@ LogicalResult PlanReader::readParameter(optim::ParameterOp op) {
   if (op.getAliases())
     return success();
   auto type = dyn_cast<RankedTensorType>(op.getType());
-  if (!type || type.getRank() != 2 || !type.hasStaticShape() ||
+  if (!type || type.getRank() < 2 || !type.hasStaticShape() ||
       !type.getElementType().isF32())
-    return op.emitOpError("expected a matrix of f32, but got ") << op.getType();
+    return op.emitOpError("expected matrices of f32, but got ") << op.getType();
   auto group = op.getGroupAttr() ? groups.find(op.getGroupAttr().getValue())
                                  : groups.end();
   if (group == groups.end())
     return op.emitOpError("is bound to no group");
   Parameter parameter;
   parameter.name = op.getParamName().str();
-  parameter.shape = {type.getDimSize(0), type.getDimSize(1)};
+  parameter.shape = type.getShape().vec();
   parameter.group = group->second;
   parameters[parameter.name] = plan.parameters.size();
   plan.parameters.push_back(std::move(parameter));
@@ -314,7 +349,8 @@ LogicalResult PlanReader::readStates(func::FuncOp function,
     if (auto convention =
             function.getArgAttrOfType<StringAttr>(i, "optim.convention"))
       state.convention = convention.str();
-    state.shape = {type.getDimSize(0), type.getDimSize(1)};
+    state.shape = type.getShape().vec();
+    state.columns = type.getDimSize(1);
     states.push_back(std::move(state));
   }
   return success();
@@ -350,6 +386,49 @@ static int64_t matrixBytes(const StepFunction &function) {
          function.workspaceBytes;
 }
 
+/// The shape of a parameter's whole state, of which a matrix has the part with
+/// this many columns.
+static std::vector<int64_t> getWholeShape(const Parameter &parameter,
+                                          int64_t columns) {
+  std::vector<int64_t> shape = parameter.shape;
+  if (columns == parameter.columns)
+    return shape;
+  // One number a row: a convolution's row is all but its first dimension.
+  if (parameter.columns != shape.back())
+    return {shape.front(), columns};
+  shape.back() = columns;
+  return shape;
+}
+
+/// Adds matrix `index` of a batch, with its shape, and states for one.
+LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
+                                    ArrayRef<int64_t> matrix,
+                                    ArrayRef<State> states, Batch &batch) {
+  auto name = cast<StringAttr>(op.getParameters()[index]);
+  auto found = parameters.find(name.getValue());
+  if (found == parameters.end())
+    return op.emitOpError("names the unknown parameter ") << name;
+  Parameter &parameter = plan.parameters[found->second];
+  int64_t row = op.getFirstRow(index);
+  if (parameter.elements() % matrix[1] != 0 ||
+      row + matrix[0] > parameter.elements() / matrix[1] ||
+      (parameter.columns != 0 && parameter.columns != matrix[1]))
+    return op.emitOpError("has matrices of ")
+           << matrix[0] << "x" << matrix[1] << ", but the parameter " << name
+           << " cannot hold one at row " << row;
+  if (parameter.batch < 0) {
+    parameter.batch = plan.batches.size();
+    parameter.columns = matrix[1];
+    parameter.states.assign(states.begin(), states.end());
+    for (State &state : parameter.states)
+      state.shape = getWholeShape(parameter, state.columns);
+  }
+  batch.parameters.push_back(found->second);
+  batch.rows.push_back(row);
+  batch.rule = plan.groups[parameter.group].rule;
+  return success();
+}
+
 LogicalResult PlanReader::readBatch(optim::BatchOp op) {
   Batch batch;
   batch.name = op.getFunction().str();
@@ -361,22 +440,19 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
   batch.plain = *plain;
   batch.withUpdate = *withUpdate;
   batch.squares = *squares;
+  auto function = symbols.lookup<func::FuncOp>(op.getFunction());
   std::vector<State> states;
-  if (failed(
-          readStates(symbols.lookup<func::FuncOp>(op.getFunction()), states)))
+  if (failed(readStates(function, states)))
     return failure();
-  for (auto name : op.getParameters().getAsRange<StringAttr>()) {
-    auto found = parameters.find(name.getValue());
-    if (found == parameters.end())
-      return op.emitOpError("names the unknown parameter ") << name;
-    Parameter &parameter = plan.parameters[found->second];
-    if (parameter.batch >= 0)
-      return op.emitOpError("is the second batch with the parameter ") << name;
-    parameter.batch = plan.batches.size();
-    parameter.states = states;
-    batch.parameters.push_back(found->second);
-    batch.rule = plan.groups[parameter.group].rule;
-  }
+  auto weight = function.getNumArguments() > 0
+                    ? dyn_cast<MemRefType>(function.getArgumentTypes()[0])
+                    : MemRefType();
+  if (!weight || weight.getRank() != 2)
+    return function.emitOpError("expected a matrix as its first argument");
+  batch.matrixRows = weight.getDimSize(0);
+  for (size_t index = 0; index < op.getParameters().size(); ++index)
+    if (failed(addMatrix(op, index, weight.getShape(), states, batch)))
+      return failure();
   int64_t count = batch.parameters.size();
   batch.wave =
       waveOf(count, std::max(matrixBytes(plan.functions[*plain]),

@@ -16,7 +16,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,15 +65,19 @@ struct StepFunction {
 struct State {
   std::string name;
   std::string convention; ///< "sum", "ema", "adam" or empty
-  std::array<int64_t, 2> shape;
+  std::vector<int64_t> shape;
+  int64_t columns = 0; ///< elements of a row of the matrix that a rule sees
+  int64_t elements() const;
 };
 
 struct Parameter {
   std::string name;
-  std::array<int64_t, 2> shape;
+  std::vector<int64_t> shape;
+  int64_t columns = 0; ///< elements of a row of the matrix that a rule sees
   int64_t group = 0;
-  int64_t batch = -1;
+  int64_t batch = -1; ///< of its first matrix
   std::vector<State> states;
+  int64_t elements() const;
 };
 
 struct Group {
@@ -82,12 +85,14 @@ struct Group {
   double lr = 0, wd = 0;
 };
 
-/// Parameters of one shape and rule; functions are indices into the plan's.
+/// Matrices of one shape and rule; functions are indices into the plan's.
 struct Batch {
   std::string name;
   std::string rule;
   int64_t plain = 0, withUpdate = 0, squares = 0;
-  std::vector<int64_t> parameters;
+  std::vector<int64_t> parameters; ///< of each matrix
+  std::vector<int64_t> rows;       ///< first row of each in its parameter
+  int64_t matrixRows = 0;          ///< rows of each
   int64_t wave = 1, squaresWave = 1;
 };
 

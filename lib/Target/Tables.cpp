@@ -79,8 +79,8 @@ Constant *TableBuilder::batches() {
     records.push_back(make.record(
         {functions[batch.plain], functions[batch.withUpdate],
          functions[batch.squares], make.number(batch.parameters.size()),
-         make.numbers(batch.parameters), make.number(batch.wave),
-         make.number(batch.squaresWave)}));
+         make.numbers(batch.parameters), make.numbers(batch.rows),
+         make.number(batch.wave), make.number(batch.squaresWave)}));
   return make.array(records);
 }
 
@@ -92,11 +92,12 @@ Constant *TableBuilder::parameters() {
     SmallVector<Constant *> names;
     for (const State &state : parameter.states)
       names.push_back(make.text(state.name));
-    records.push_back(
-        make.record({make.text(parameter.name), make.text(group.name),
-                     make.text(group.rule), make.number(parameter.group),
-                     make.numbers(parameter.shape), make.number(stateBegin),
-                     make.number(names.size()), make.array(names)}));
+    records.push_back(make.record(
+        {make.text(parameter.name), make.text(group.name),
+         make.text(group.rule), make.number(parameter.group),
+         make.number(parameter.shape.size()), make.numbers(parameter.shape),
+         make.number(parameter.columns), make.number(stateBegin),
+         make.number(names.size()), make.array(names)}));
     stateBegin += names.size();
   }
   return make.array(records);
@@ -107,8 +108,8 @@ Constant *TableBuilder::states() {
   for (const Parameter &parameter : plan.parameters)
     for (const State &state : parameter.states)
       records.push_back(
-          make.record({make.text(state.name), make.number(state.shape[0]),
-                       make.number(state.shape[1])}));
+          make.record({make.text(state.name), make.number(state.shape.size()),
+                       make.numbers(state.shape), make.number(state.columns)}));
   return make.array(records);
 }
 

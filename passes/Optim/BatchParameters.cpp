@@ -37,9 +37,17 @@ static LogicalResult checkTypes(BatchOp batch, func::FuncOp function) {
   Type weight = function.getArgumentTypes().front();
   llvm::SmallDenseSet<Attribute> names(batch.getParameters().begin(),
                                        batch.getParameters().end());
+  // A parameter may hold several matrices, or be one in another shape.
+  auto fits = [&](Type type) {
+    auto shaped = cast<RankedTensorType>(type);
+    return type == weight ||
+           ((batch.getRows() || shaped.getRank() != 2) &&
+            shaped.getNumElements() >=
+                cast<RankedTensorType>(weight).getNumElements());
+  };
   for (auto parameter : spec.getBody().getOps<ParameterOp>())
     if (names.contains(parameter.getParamNameAttr()) &&
-        parameter.getType() != weight)
+        !fits(parameter.getType()))
       return batch.emitOpError("names @")
              << function.getSymName() << ", which updates " << weight
              << ", but '" << parameter.getParamName() << "' has type "
@@ -56,6 +64,7 @@ static FailureOr<size_t> join(SpecOp spec, const SymbolTable &table) {
 
   for (auto &[symbol, batches] : byFunction) {
     SmallVector<Attribute> names;
+    SmallVector<int64_t> rows;
     BatchOp first = batches.front();
     auto function = lookup(first, first.getFunctionAttr(), table);
     auto update = lookup(first, first.getUpdateAttr(), table);
@@ -65,11 +74,15 @@ static FailureOr<size_t> join(SpecOp spec, const SymbolTable &table) {
     for (BatchOp batch : batches) {
       if (failed(checkTypes(batch, *function)))
         return failure();
+      for (size_t i = 0; i < batch.getParameters().size(); ++i)
+        rows.push_back(batch.getFirstRow(i));
       llvm::append_range(names, batch.getParameters());
       if (batch != first)
         batch.erase();
     }
     first.setParametersAttr(builder.getArrayAttr(names));
+    if (llvm::any_of(rows, [](int64_t row) { return row != 0; }))
+      first.setRows(rows);
     IntegerAttr count = builder.getI64IntegerAttr(names.size());
     (*function)->setAttr(kCountAttr, count);
     (*update)->setAttr(kCountAttr, count);

@@ -144,14 +144,9 @@ LogicalResult Binder::checkMatrix(ParameterOp parameter, GroupOp group) {
            << parameter.getParamName() << "' in group @" << group.getGroupName()
            << " has type " << type << ", but ";
   };
-  if (type.getRank() != 2)
-    return fail() << "rules update matrices: expected rank 2, not rank "
-                  << type.getRank();
   if (!type.getElementType().isF32())
     return fail() << "rules work on f32";
-  if (type.getNumElements() == 0)
-    return fail() << "a matrix needs at least one element";
-  return success();
+  return group.getBlocks(type, fail);
 }
 
 LogicalResult Binder::checkAlias(ParameterOp parameter) const {

@@ -71,6 +71,16 @@ static StringRef getConvention(BlockArgument state, Value update) {
 // Cloning with static shapes
 //===----------------------------------------------------------------------===//
 
+/// The type on a weight of this shape: the weight's size where it is unknown.
+static RankedTensorType getStaticType(Type type, RankedTensorType weight) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape(tensor.getShape());
+  for (auto [size, known] : llvm::zip_equal(shape, weight.getShape()))
+    if (ShapedType::isDynamic(size))
+      size = known;
+  return tensor.clone(shape);
+}
+
 /// Gives a clone, whose operands are static, static results: those it infers,
 /// else the shape of the weight for every matrix of unknown size.
 static LogicalResult makeStatic(Operation *op, RankedTensorType weight) {
@@ -87,7 +97,7 @@ static LogicalResult makeStatic(Operation *op, RankedTensorType weight) {
   for (Value result : op->getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (type && type.getRank() == 2 && !type.hasStaticShape())
-      result.setType(type.clone(weight.getShape()));
+      result.setType(getStaticType(type, weight));
   }
   return success();
 }
@@ -202,7 +212,11 @@ FailureOr<func::FuncOp> Instantiator::makeFunction(StringRef name, RuleOp rule,
   OpBuilder::InsertionGuard guard(builder);
   size_t states = rule.getStates().size();
   // Weight, gradient, states; then lr, wd, clip, step.
-  SmallVector<Type> inputs(2 + states, weight), results(1 + states, weight);
+  SmallVector<Type> inputs(2, weight), results(1, weight);
+  for (BlockArgument state : rule.getStates()) {
+    inputs.push_back(getStaticType(state.getType(), weight));
+    results.push_back(inputs.back());
+  }
   inputs.append(3, builder.getF32Type());
   inputs.push_back(builder.getI64Type());
   SmallVector<DictionaryAttr> resultAttrs(results.size(),
@@ -295,6 +309,47 @@ static LogicalResult checkFacts(GroupOp group) {
   return success();
 }
 
+/// One batch for every matrix that the parameter is to its rule.
+static LogicalResult addBatches(ParameterOp parameter, GroupOp group,
+                                RuleOp rule, Instantiator &instantiator,
+                                OpBuilder &builder) {
+  auto type = cast<RankedTensorType>(parameter.getType());
+  auto expected = cast<RankedTensorType>(rule.getWeight().getType());
+  auto fail = [&]() -> InFlightDiagnostic {
+    return parameter.emitOpError("'")
+           << parameter.getParamName() << "' has type " << type << ", but ";
+  };
+  auto refuse = [&]() -> LogicalResult {
+    return fail() << "rule @" << rule.getSymName() << " of group @"
+                  << group.getGroupName() << " updates " << expected;
+  };
+  if (!type.getElementType().isF32())
+    return refuse();
+  FailureOr<Blocks> blocks = group.getBlocks(type, fail);
+  if (failed(blocks))
+    return failure();
+  for (RowBlock block : blocks->blocks) {
+    auto weight = type.clone({block.rows, blocks->columns});
+    if (failed(verifyCompatibleShape(expected, weight)))
+      return refuse();
+    if (parameter.getAliases())
+      continue;
+    FailureOr<Instance> instance =
+        instantiator.getInstance(rule, weight, group);
+    if (failed(instance))
+      return failure();
+    func::FuncOp squares = instantiator.getSquares(parameter.getLoc(), weight);
+    auto batch = BatchOp::create(
+        builder, parameter.getLoc(), instance->step.getSymName(),
+        instance->update.getSymName(), squares.getSymName(),
+        builder.getArrayAttr(parameter.getParamNameAttr()),
+        DenseI64ArrayAttr());
+    if (blocks->blocks.size() > 1)
+      batch.setRows(ArrayRef<int64_t>{block.first});
+  }
+  return success();
+}
+
 /// Instantiates what the spec's parameters need and rewrites its groups.
 static LogicalResult instantiate(SpecOp spec, Instantiator &instantiator) {
   llvm::MapVector<StringRef, std::pair<GroupOp, RuleOp>> groups;
@@ -315,24 +370,8 @@ static LogicalResult instantiate(SpecOp spec, Instantiator &instantiator) {
              << parameter.getParamName()
              << "' has no group: expected optim-bind-parameters to run first";
     auto [group, rule] = found->second;
-    auto weight = cast<RankedTensorType>(parameter.getType());
-    auto expected = cast<RankedTensorType>(rule.getWeight().getType());
-    if (weight.getRank() != 2 || !weight.getElementType().isF32() ||
-        failed(verifyCompatibleShape(expected, weight)))
-      return parameter.emitOpError("'")
-             << parameter.getParamName() << "' has type " << weight
-             << ", but rule @" << rule.getSymName() << " of group @"
-             << group.getGroupName() << " updates " << expected;
-    if (parameter.getAliases())
-      continue;
-    FailureOr<Instance> instance =
-        instantiator.getInstance(rule, weight, group);
-    if (failed(instance))
+    if (failed(addBatches(parameter, group, rule, instantiator, builder)))
       return failure();
-    func::FuncOp squares = instantiator.getSquares(parameter.getLoc(), weight);
-    BatchOp::create(builder, parameter.getLoc(), instance->step.getSymName(),
-                    instance->update.getSymName(), squares.getSymName(),
-                    builder.getArrayAttr(parameter.getParamNameAttr()));
   }
 
   for (auto &[name, pair] : groups) {

@@ -26,7 +26,7 @@ optim.rule @r(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %h: !optim.scalars) {
 
 optim.spec @vector {
   optim.group @a ["*"] uses @r lr 0.1
-  // expected-error@+1 {{'x' has type 'tensor<8xf32>', but rule @r of group @a updates 'tensor<?x?xf32>'}}
+  // expected-error@+1 {{'x' has type 'tensor<8xf32>', but rules update matrices: expected rank 2, not rank 1}}
   optim.parameter "x" : tensor<8xf32> in @a
 }
 optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {

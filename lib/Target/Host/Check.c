@@ -113,10 +113,47 @@ static const char *title(char out[TITLE_BYTES], int role, int64_t index) {
   return out;
 }
 
+/* "64x32x3x3", cut where it is long. */
+enum { SHAPE_BYTES = 96 };
+static const char *format_shape(char out[SHAPE_BYTES], int64_t ndim,
+                                const int64_t *shape) {
+  size_t used = 0;
+  int64_t i;
+  out[0] = 0;
+  for (i = 0; i < ndim && used < SHAPE_BYTES; ++i)
+    used += (size_t)snprintf(out + used, SHAPE_BYTES - used, "%s%lld",
+                             i ? "x" : "", (long long)shape[i]);
+  return out;
+}
+
+static int same_shape(const DLTensor *tensor, int64_t ndim,
+                      const int64_t *shape) {
+  int64_t i;
+  for (i = 0; i < ndim; ++i)
+    if (tensor->shape[i] != shape[i])
+      return 0;
+  return 1;
+}
+
+/* The first dimension whose stride is not that of a dense tensor, or -1. The
+ * stride of an extent of 1 has no meaning. */
+static int64_t find_gap(const DLTensor *tensor, int64_t *expected) {
+  int64_t i;
+  *expected = 1;
+  for (i = tensor->ndim - 1; tensor->strides && i >= 0; --i) {
+    if (tensor->shape[i] > 1 && tensor->strides[i] != *expected)
+      return i;
+    *expected *= tensor->shape[i];
+  }
+  return -1;
+}
+
 static int32_t check_layout(const steep_step_args *args, const char *what,
-                            const DLTensor *tensor, int64_t rows,
-                            int64_t columns) {
+                            const DLTensor *tensor, int64_t ndim,
+                            const int64_t *shape) {
   const steep_device *gpu = steep_host_device(args);
+  char wanted[SHAPE_BYTES], given[SHAPE_BYTES];
+  int64_t dim, stride;
   if (!gpu && tensor->device.device_type != kDLCPU)
     return steep_host_fail(
         args, STEEP_INVALID_ARGUMENT,
@@ -136,33 +173,36 @@ static int32_t check_layout(const steep_step_args *args, const char *what,
         "%s: expected FP32 elements (DLPack type 2, 32 bits, 1 lane), got type "
         "%d, %d bits, %d lanes",
         what, tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
-  if (tensor->ndim != 2 || !tensor->shape)
+  format_shape(wanted, ndim, shape);
+  if (tensor->ndim != ndim || !tensor->shape)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
-                           "%s: expected a matrix of %lldx%lld, got a tensor "
-                           "of rank %d%s",
-                           what, (long long)rows, (long long)columns,
+                           "%s: expected a %s of %s, got a tensor of rank %d%s",
+                           what, ndim == 2 ? "matrix" : "tensor", wanted,
                            (int)tensor->ndim,
                            tensor->shape ? "" : " without a shape");
-  if (tensor->shape[0] != rows || tensor->shape[1] != columns)
+  if (!same_shape(tensor, ndim, shape))
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
-                           "%s: expected shape %lldx%lld, got %lldx%lld", what,
-                           (long long)rows, (long long)columns,
-                           (long long)tensor->shape[0],
-                           (long long)tensor->shape[1]);
-  /* The stride of an extent of 1 has no meaning. */
-  if (tensor->strides && ((columns > 1 && tensor->strides[1] != 1) ||
-                          (rows > 1 && tensor->strides[0] != columns)))
+                           "%s: expected shape %s, got %s", what, wanted,
+                           format_shape(given, ndim, tensor->shape));
+  dim = find_gap(tensor, &stride);
+  if (dim < 0)
+    return STEEP_OK;
+  if (ndim == 2)
     return steep_host_fail(
         args, STEEP_INVALID_ARGUMENT,
         "%s: expected dense rows (strides %lld, 1), got strides %lld, %lld",
-        what, (long long)columns, (long long)tensor->strides[0],
+        what, (long long)shape[1], (long long)tensor->strides[0],
         (long long)tensor->strides[1]);
-  return STEEP_OK;
+  return steep_host_fail(
+      args, STEEP_INVALID_ARGUMENT,
+      "%s: expected a dense tensor (stride %lld of dimension "
+      "%lld), got stride %lld",
+      what, (long long)stride, (long long)dim, (long long)tensor->strides[dim]);
 }
 
 static int32_t check_tensor(const steep_step_args *args, int role,
-                            int64_t index, const DLTensor *tensor, int64_t rows,
-                            int64_t columns) {
+                            int64_t index, const DLTensor *tensor, int64_t ndim,
+                            const int64_t *shape) {
   char what[TITLE_BYTES];
   unsigned alignment;
   int32_t code;
@@ -171,7 +211,7 @@ static int32_t check_tensor(const steep_step_args *args, int role,
                            "%s: expected a tensor, got NULL",
                            title(what, role, index));
   title(what, role, index);
-  code = check_layout(args, what, tensor, rows, columns);
+  code = check_layout(args, what, tensor, ndim, shape);
   if (code)
     return code;
   if (!tensor->data)
@@ -190,21 +230,20 @@ static int32_t check_tensors(const steep_step_args *args, int32_t actions) {
   const steep_tables *t = &steep_host_tables;
   int64_t i;
   for (i = 0; i < t->parameter_count; ++i) {
+    const int64_t ndim = t->parameters[i].ndim;
     const int64_t *shape = t->parameters[i].shape;
     int32_t code =
-        check_tensor(args, GRADIENT, i, args->gradients[i], shape[0], shape[1]);
+        check_tensor(args, GRADIENT, i, args->gradients[i], ndim, shape);
     if (!code && (actions & STEEP_APPLY))
-      code = check_tensor(args, PARAMETER, i, args->parameters[i], shape[0],
-                          shape[1]);
+      code = check_tensor(args, PARAMETER, i, args->parameters[i], ndim, shape);
     if (!code && (actions & STEEP_APPLY) && args->updates && args->updates[i])
-      code =
-          check_tensor(args, UPDATE, i, args->updates[i], shape[0], shape[1]);
+      code = check_tensor(args, UPDATE, i, args->updates[i], ndim, shape);
     if (code)
       return code;
   }
   for (i = 0; (actions & STEEP_APPLY) && i < t->state_count; ++i) {
     int32_t code = check_tensor(args, STATE, i, args->states[i],
-                                t->states[i].rows, t->states[i].columns);
+                                t->states[i].ndim, t->states[i].shape);
     if (code)
       return code;
   }
@@ -256,9 +295,12 @@ static void sort(range *ranges, int64_t count) {
 }
 
 static range *add(range *out, const DLTensor *tensor, int role, int64_t index) {
+  uintptr_t elements = 1;
+  int32_t dim;
   out->begin = (uintptr_t)steep_host_data(tensor);
-  out->end = out->begin +
-             (uintptr_t)(tensor->shape[0] * tensor->shape[1]) * sizeof(float);
+  for (dim = 0; dim < tensor->ndim; ++dim)
+    elements *= (uintptr_t)tensor->shape[dim];
+  out->end = out->begin + elements * sizeof(float);
   out->role = role;
   out->index = index;
   return out + 1;

@@ -67,7 +67,7 @@ int32_t steep_host_export_parameter(int64_t index, steep_parameter *out) {
   if (out->struct_size < sizeof(steep_parameter))
     return STEEP_VERSION_MISMATCH;
   entry = &t->parameters[index];
-  out->ndim = 2;
+  out->ndim = (int32_t)entry->ndim;
   out->name = entry->name;
   out->group_name = entry->group_name;
   out->rule_name = entry->rule_name;

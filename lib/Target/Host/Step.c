@@ -35,6 +35,11 @@ static unsigned enter_default_mode(void) {
   return saved;
 }
 
+/* The element where a matrix begins that starts at `row`. */
+static void *find_row(const DLTensor *tensor, int64_t row, int64_t columns) {
+  return (float *)steep_host_data(tensor) + row * columns;
+}
+
 /* Runs blocks begin .. end - 1 on one matrix of the wave. */
 static void run_matrix(const launch *l, int64_t matrix, int64_t begin,
                        int64_t end) {
@@ -42,25 +47,27 @@ static void run_matrix(const launch *l, int64_t matrix, int64_t begin,
   const steep_kernel_entry *kernel = l->kernel;
   int64_t index = l->batch->parameters[l->first + matrix];
   const steep_parameter_entry *parameter = &steep_host_tables.parameters[index];
+  int64_t row = l->batch->rows[l->first + matrix];
   char *workspace = l->workspace + matrix * l->workspace_bytes;
   void *slots[STEEP_MAX_SLOTS];
   float lr, wd, clip = (float)l->gradient_scale;
-  int64_t step = args->step, i;
+  int64_t step = args->step, i, state;
   for (i = 0; i < kernel->slot_count; ++i) {
     const steep_slot_entry *slot = &kernel->slots[i];
     switch (slot->kind) {
     case STEEP_SLOT_WEIGHT:
-      slots[i] = steep_host_data(args->parameters[index]);
+      slots[i] = find_row(args->parameters[index], row, parameter->columns);
       break;
     case STEEP_SLOT_GRADIENT:
-      slots[i] = steep_host_data(args->gradients[index]);
+      slots[i] = find_row(args->gradients[index], row, parameter->columns);
       break;
     case STEEP_SLOT_STATE:
-      slots[i] =
-          steep_host_data(args->states[parameter->state_begin + slot->value]);
+      state = parameter->state_begin + slot->value;
+      slots[i] = find_row(args->states[state], row,
+                          steep_host_tables.states[state].columns);
       break;
     case STEEP_SLOT_UPDATE:
-      slots[i] = steep_host_data(args->updates[index]);
+      slots[i] = find_row(args->updates[index], row, parameter->columns);
       break;
     case STEEP_SLOT_SQUARES:
       slots[i] = workspace;
@@ -132,7 +139,8 @@ static launch start(const steep_step_args *args) {
 |* prepare: the gradients' norm, the clip factor, is everything finite?       *|
 \*===----------------------------------------------------------------------===*/
 
-/* Leaves each parameter's sum of squares in the first part of the workspace.
+/* Leaves each parameter's sum of squares in the first part of the workspace,
+ * those of its matrices in the order of the batches.
  * Row sums are FP64 and added in order: FP32 squares neither overflow nor
  * vanish in it, so a sum is finite exactly where the gradient is. */
 static void sum_squares(const steep_step_args *args) {
@@ -140,6 +148,8 @@ static void sum_squares(const steep_step_args *args) {
   double *sums = args->workspace;
   launch l = start(args);
   int64_t b, first, m, i;
+  for (i = 0; i < t->parameter_count; ++i)
+    sums[i] = 0;
   for (b = 0; b < t->batch_count; ++b) {
     const steep_batch_entry *batch = &t->batches[b];
     const steep_function_entry *function = batch->squares;
@@ -155,7 +165,7 @@ static void sum_squares(const steep_step_args *args) {
         double sum = 0;
         for (i = 0; i < function->squares_count; ++i)
           sum += rows[i];
-        sums[batch->parameters[first + m]] = sum;
+        sums[batch->parameters[first + m]] += sum;
       }
     }
   }

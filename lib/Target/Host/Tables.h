@@ -59,7 +59,8 @@ typedef struct {
   int64_t squares_count;   /* doubles in the matrix's part, at its start */
 } steep_function_entry;
 
-/* Parameters of one shape and rule. `wave` matrices go through the kernels
+/* Matrices of one shape and rule; matrix i is the rows from rows[i] on of
+ * parameter parameters[i]. `wave` matrices go through the kernels
  * together; it bounds the workspace. */
 typedef struct {
   const steep_function_entry *plain;
@@ -67,13 +68,16 @@ typedef struct {
   const steep_function_entry *squares;
   int64_t count;
   const int64_t *parameters;
+  const int64_t *rows;
   int64_t wave;
   int64_t squares_wave;
 } steep_batch_entry;
 
 typedef struct {
   const char *name;
-  int64_t rows, columns;
+  int64_t ndim;
+  const int64_t *shape; /* ndim extents */
+  int64_t columns;      /* elements of a row of a matrix */
 } steep_state_entry;
 
 typedef struct {
@@ -81,7 +85,9 @@ typedef struct {
   const char *group_name;
   const char *rule_name;
   int64_t group;
-  const int64_t *shape; /* two extents */
+  int64_t ndim;
+  const int64_t *shape; /* ndim extents */
+  int64_t columns;      /* elements of a row of a matrix */
   int64_t state_begin;
   int64_t state_count;
   const char *const *state_names;

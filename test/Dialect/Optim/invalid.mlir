@@ -313,7 +313,7 @@ optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %lr: f32) {
 
 // -----
 
-// expected-error@+1 {{expected state "b" to have the weight's type 'tensor<?x?xf32>', but got 'tensor<8x4xf32>'}}
+// expected-error@+1 {{expected state "b" to have the weight's type 'tensor<?x?xf32>' or one column, but got 'tensor<8x4xf32>'}}
 optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
     state(%b "b": tensor<8x4xf32>) {
   optim.yield %w, %b : tensor<?x?xf32>, tensor<8x4xf32>

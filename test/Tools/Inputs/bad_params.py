@@ -54,7 +54,6 @@ case(".json", tensors(tensor(shape=[2**63, 2])), "expected extents of 0 to 2^48"
 case(".json", tensors(tensor(shape=[2**32, 2**32])), "has too many elements")
 case(".json", tensors(tensor(shape=[0, 8])), 'tensor "w": expected at least one element, got 0x8')
 case(".json", tensors(tensor(shape=[8])), 'tensor "w": expected a matrix, got a tensor of rank 1')
-case(".json", tensors(tensor(shape=[2, 3, 4])), "expected a matrix, got a tensor of rank 3")
 case(".json", tensors(tensor() + "," + tensor()), 'has the tensor "w" twice')
 case(".json", tensors(tensor(aliases=3)), 'expected "aliases" to be the name of a tensor, got 3')
 case(".json", tensors(tensor(alias="h")), 'tensor "w": unknown key "alias"; expected "name", "shape"')

@@ -132,17 +132,19 @@ static const steep_gpu_target targets[] = {{"sm_80",
                                             384}};
 
 static const int64_t members[] = {0, 1, 2}, shape[] = {ROWS, COLUMNS};
+static const int64_t first_rows[] = {0, 0, 0};
 static const steep_batch_entry batches[] = {
-    {&plain, &with_update, &squares, 3, members, 2, 2}};
+    {&plain, &with_update, &squares, 3, members, first_rows, 2, 2}};
 static const char *const state_names[] = {"momentum_buffer"};
 static const char *const group_names[] = {"first", "rest"};
 static const steep_parameter_entry parameters[] = {
-    {"a", "first", "rule", 0, shape, 0, 1, state_names},
-    {"line\n\"b\"", "rest", "rule", 1, shape, 1, 1, state_names},
-    {"c", "rest", "rule", 1, shape, 2, 1, state_names}};
-static const steep_state_entry states[] = {{"momentum_buffer", ROWS, COLUMNS},
-                                           {"momentum_buffer", ROWS, COLUMNS},
-                                           {"momentum_buffer", ROWS, COLUMNS}};
+    {"a", "first", "rule", 0, 2, shape, COLUMNS, 0, 1, state_names},
+    {"line\n\"b\"", "rest", "rule", 1, 2, shape, COLUMNS, 1, 1, state_names},
+    {"c", "rest", "rule", 1, 2, shape, COLUMNS, 2, 1, state_names}};
+static const steep_state_entry states[] = {
+    {"momentum_buffer", 2, shape, COLUMNS},
+    {"momentum_buffer", 2, shape, COLUMNS},
+    {"momentum_buffer", 2, shape, COLUMNS}};
 
 const steep_tables steep_host_tables = {
     .name = "byhand",

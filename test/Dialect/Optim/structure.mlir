@@ -1,0 +1,36 @@
+// RUN: %limit steep-opt %s --verify-roundtrip | FileCheck %s
+// RUN: %limit steep-opt %s --optim-bind-parameters --optim-instantiate-rules --optim-batch-parameters | FileCheck %s --check-prefix=BOUND
+
+// CHECK: optim.group @qkv ["*.qkv"] uses @sgd lr 0.1 split [8, 4, 4]
+// CHECK: optim.group @heads ["*.q"] uses @sgd lr 0.1 per_head 4
+// CHECK: optim.group @experts ["*.experts"] uses @sgd lr 0.1 stacked
+// CHECK: optim.group @conv ["*.conv"] uses @sgd lr 0.1 convolution
+// CHECK: optim.group @packed ["*.packed"] uses @sgd lr 0.1 split [4, 8] stacked
+
+// Blocks of one shape are one batch, whatever parameter they are part of; the
+// parameters stay whole.
+// BOUND: optim.parameter "a.qkv" : tensor<16x6xf32> in @qkv
+// BOUND: optim.parameter "a.experts" : tensor<2x8x6xf32> in @experts
+// BOUND: optim.batch @sgd_8x6 update @sgd_8x6_update squares @squares_8x6 ["a.qkv", "a.experts", "a.experts", "a.packed", "a.packed"] rows [0, 0, 8, 4, 16]
+// BOUND: optim.batch @sgd_4x6 update @sgd_4x6_update squares @squares_4x6 ["a.qkv", "a.qkv", "a.q", "a.q", "a.packed", "a.packed"] rows [8, 12, 0, 4, 0, 12]
+// BOUND: optim.batch @sgd_5x12 update @sgd_5x12_update squares @squares_5x12 ["a.conv"]{{$}}
+optim.spec @structure {
+  optim.group @qkv ["*.qkv"] uses @sgd lr 0.1 split [8, 4, 4]
+  optim.group @heads ["*.q"] uses @sgd lr 0.1 per_head 4
+  optim.group @experts ["*.experts"] uses @sgd lr 0.1 stacked
+  optim.group @conv ["*.conv"] uses @sgd lr 0.1 convolution
+  optim.group @packed ["*.packed"] uses @sgd lr 0.1 split [4, 8] stacked
+  optim.parameter "a.qkv" : tensor<16x6xf32>
+  optim.parameter "a.q" : tensor<8x6xf32>
+  optim.parameter "a.experts" : tensor<2x8x6xf32>
+  optim.parameter "a.conv" : tensor<5x3x2x2xf32>
+  optim.parameter "a.packed" : tensor<2x12x6xf32>
+}
+
+optim.rule @sgd(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) state() {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %s = geo.scale %gc, %lr
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
