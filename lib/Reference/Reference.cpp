@@ -149,10 +149,20 @@ Matrix apply(const Matrix &u, const Matrix &s, double decay) {
 }
 
 double shapeScale(double r, std::size_t m, std::size_t n, ShapeScale kind) {
+  auto rows = static_cast<double>(m), cols = static_cast<double>(n);
   switch (kind) {
   case ShapeScale::Original:
-    return r * std::sqrt(std::max(1.0, static_cast<double>(m) /
-                                           static_cast<double>(n)));
+    return r * std::sqrt(std::max(1.0, rows / cols));
+  case ShapeScale::Ratio:
+    return r * std::sqrt(rows / cols);
+  case ShapeScale::MatchRmsAdamW:
+    return r * 0.2 * std::sqrt(std::max(rows, cols));
+  case ShapeScale::RowRms:
+    return r * std::sqrt(cols);
+  case ShapeScale::Rms:
+    return r * std::sqrt(rows * cols);
+  case ShapeScale::Mean:
+    return r / cols;
   }
   throw std::invalid_argument("shapeScale: unknown kind");
 }

@@ -87,7 +87,12 @@ std::vector<double> rowSquares(const Matrix &g);
 Matrix apply(const Matrix &u, const Matrix &s, double decay);
 
 enum class ShapeScale {
-  Original, ///< sqrt(max(1, m / n)) (K. Jordan 2024)
+  Original,      ///< sqrt(max(1, m / n)) (K. Jordan 2024)
+  Ratio,         ///< sqrt(m / n)
+  MatchRmsAdamW, ///< 0.2 sqrt(max(m, n))
+  RowRms,        ///< sqrt(n)
+  Rms,           ///< sqrt(m n)
+  Mean,          ///< 1 / n
 };
 /// geo.shape_scale: r times the factor of an m x n matrix.
 double shapeScale(double r, std::size_t m, std::size_t n,

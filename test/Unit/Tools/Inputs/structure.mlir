@@ -1,0 +1,26 @@
+// Parameters that hold several matrices, and the same matrices as parameters of
+// their own.
+
+optim.spec @structure clip(#optim.global_norm<1000.0>) {
+  optim.group @qkv     ["qkv.*"]     uses @normuon lr 0.1 split [12, 5, 5]
+  optim.group @heads   ["heads.*"]   uses @normuon lr 0.1 per_head 5
+  optim.group @experts ["experts.*"] uses @normuon lr 0.1 stacked
+  optim.group @conv    ["conv.*"]    uses @normuon lr 0.1 convolution
+  optim.group @alone   ["alone.*"]   uses @normuon lr 0.1
+}
+
+// A state of each size: one like the weight, one with a number a row.
+optim.rule @normuon(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    state(%b "momentum_buffer": tensor<?x?xf32>,
+          %v "second_momentum_buffer": tensor<?x1xf32>) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %b1 = geo.ema %b, %gc {beta = 0.5}
+  %minus = arith.constant -1.0 : f32
+  %o  = geo.spectral %b1 radius(%minus) {schedule = "jordan", steps = 5}
+  %y, %v1 = geo.row_moment %o, %v {beta = 0.5, eps = 1.0e-8}
+  %r  = geo.shape_scale %lr, %w {kind = "rms"}
+  %s  = geo.frobenius %y radius(%r)
+  %w1 = geo.apply %w, %s decay(%lr, %wd)
+  optim.yield %w1, %b1, %v1 : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x1xf32>
+}
