@@ -63,4 +63,27 @@ def Geo_FrobeniusOp : Geo_Op<"frobenius", Geo_OracleTraits<>.traits # [
   let assemblyFormat = Geo_BallSyntax<>.format;
 }
 
+def Geo_MaxColumnOp : Geo_Op<"max_column", Geo_OracleTraits<>.traits # [
+    DeclareOpInterfaceMethods<Geo_ExpandOpInterface>]> {
+  let summary = "oracle of the largest column norm (column normalisation)";
+  let description = [{
+    Column j of S is `-r g_j / (||g_j|| + eps)`; a zero column stays zero. With
+    eps = 0 it is the exact oracle of `max_j ||S_:j|| <= r`; the decrease is
+    `r sum_j ||G_:j||`. Numerics are those of `geo.max_row`, down the columns:
+    squares are summed in f64, so that columns of size 1e-20 and 1e20 come out
+    right, and the quotient is rounded before it is multiplied by -r.
+
+    Source: A. Glentis et al., SCALE, arXiv:2506.16659; T. Pethick et al.,
+    Scion, arXiv:2502.07529 (ColNorm).
+
+    Example:
+    ```mlir
+    %s = geo.max_column %c radius(%lr) {eps = 1.0e-8}
+    ```
+  }];
+  let arguments = Geo_BallSyntax<>.arguments;
+  let results = Geo_BallSyntax<>.results;
+  let assemblyFormat = Geo_BallSyntax<>.format;
+}
+
 #endif // STEEP_DIALECTS_GEO_GEOBALLS_TD

@@ -26,6 +26,10 @@ Matrix frobenius(const Matrix &g, double radius, double eps) {
   return norm == 0 ? g : scale(g, -radius / (norm + eps));
 }
 
+Matrix maxColumn(const Matrix &g, double radius, double eps) {
+  return transpose(maxRow(transpose(g), radius, eps));
+}
+
 Coefficients cubic(std::size_t steps) {
   return Coefficients(steps, {1.875, -1.25, 0.375});
 }

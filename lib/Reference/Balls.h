@@ -25,6 +25,8 @@ namespace steep::reference {
 Matrix sign(const Matrix &g, double radius, double eps = 0);
 /// geo.frobenius: -r * G / (||G||_F + eps), 0 for 0.
 Matrix frobenius(const Matrix &g, double radius, double eps = 0);
+/// geo.max_column: -r * g_j / (||g_j|| + eps) for every column.
+Matrix maxColumn(const Matrix &g, double radius, double eps = 0);
 
 /// The five triples of `you`, the last one repeated.
 Coefficients you(std::size_t steps);

@@ -79,3 +79,13 @@ func.func @frobenius(%n: tensor<16x16xf32>, %r: f32) -> tensor<16x16xf32> {
   %s = geo.frobenius %n radius(%r) : tensor<16x16xf32>
   return %s : tensor<16x16xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @max_column
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : tensor<16x12xf32>) outs(%{{.*}} : tensor<12xf64>)
+// CHECK-NOT: geo.max_column
+func.func @max_column(%n: tensor<16x12xf32>, %r: f32) -> tensor<16x12xf32> {
+  %s = geo.max_column %n radius(%r) : tensor<16x12xf32>
+  return %s : tensor<16x12xf32>
+}

@@ -25,6 +25,16 @@ func.func @factors(%g: tensor<4x3xf32>, %r: f32, %t: i64)
   return %1, %2, %4, %6, %7 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>
 }
 
+// CHECK-LABEL: func.func @column_factor
+// CHECK-SAME: (%[[G:.*]]: tensor<4x3xf32>,
+// CHECK-NEXT: geo.max_column %[[G]] radius(%{{.*}}) : tensor<4x3xf32>
+func.func @column_factor(%g: tensor<4x3xf32>, %r: f32) -> tensor<4x3xf32> {
+  %c = arith.constant 4.0 : f32
+  %0 = geo.scale %g, %c : tensor<4x3xf32>
+  %1 = geo.max_column %0 radius(%r) : tensor<4x3xf32>
+  return %1 : tensor<4x3xf32>
+}
+
 // CHECK-LABEL: func.func @shape_scales
 // CHECK-DAG: arith.constant 2.000000e+00 : f32
 // CHECK-DAG: arith.constant 8.000000e+00 : f32

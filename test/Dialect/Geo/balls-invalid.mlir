@@ -16,6 +16,14 @@ func.func @frobenius_eps(%g: tensor<4x2xf32>, %r: f32) {
 
 // -----
 
+func.func @max_column_eps(%g: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.max_column' op expected eps below 1, but got 2}}
+  %0 = geo.max_column %g radius(%r) {eps = 2.0} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
 func.func @moment_eps(%g: tensor<4x2xf32>, %v: tensor<4x1xf32>) {
   // expected-error@+1 {{'geo.row_moment' op expected eps to be positive}}
   %0, %1 = geo.row_moment %g, %v {beta = 0.9, eps = 0.0} : tensor<4x2xf32>, tensor<4x1xf32>

@@ -9,6 +9,8 @@ func.func @spec(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %v: tensor<?x1xf32>,
   %s1 = geo.sign %g radius(%lr) {eps = 1.0e-8}
   // CHECK-NEXT: geo.frobenius %{{.*}} radius(%{{.*}}) {eps = 1.0e-08}{{$}}
   %s2 = geo.frobenius %g radius(%lr) {eps = 1.0e-8}
+  // CHECK-NEXT: geo.max_column %{{.*}} radius(%{{.*}}) {eps = 1.0e-08}{{$}}
+  %s3 = geo.max_column %g radius(%lr) {eps = 1.0e-8}
   // CHECK-NEXT: %{{.*}}, %{{.*}} = geo.row_moment %{{.*}}, %{{.*}} {beta = 0.95, eps = 1.0e-08}{{$}}
   %y, %v1 = geo.row_moment %g, %v {beta = 0.95, eps = 1.0e-8}
   // CHECK-NEXT: geo.apply %{{.*}}, %{{.*}} decay(%{{.*}}, %{{.*}}) {cautious}{{$}}

@@ -25,6 +25,8 @@ static const std::map<std::string, std::function<Matrix(const Matrix &)>>
         {"sign", [](const Matrix &g) { return reference::sign(g, 0.5, 0.25); }},
         {"frobenius",
          [](const Matrix &g) { return reference::frobenius(g, 0.5, 0.25); }},
+        {"column",
+         [](const Matrix &g) { return reference::maxColumn(g, 0.5, 1e-8); }},
         {"standard",
          [](const Matrix &g) {
            return reference::spectral(g, 0.5, reference::jordan(), 0);
@@ -80,6 +82,8 @@ static NamedShapes makeList() {
     add(rule, {64, 128});
   for (const char *rule : {"standard", "gram"})
     add(rule, {160, 48});
+  // Columns of many rows are summed in groups.
+  add("column", {2100, 3});
   return list;
 }
 

@@ -95,6 +95,10 @@ static std::map<std::string, Rule> getRules(const std::string &spec) {
                          const std::vector<Matrix> &b, const Scalars &h) {
                return reference::lionStep(w, g, b[0], h);
              }}};
+  if (spec == "scale")
+    return {{"columns", scion([](const Matrix &b, double lr) {
+               return reference::maxColumn(b, lr, 1e-8);
+             })}};
   return {
       {"spectral", scion([=](const Matrix &b, double lr) {
          return reference::spectral(b, scaled(50 * lr, b, ShapeScale::Ratio),
@@ -157,7 +161,7 @@ TEST_P(Specs, EveryUpdateIsTheRulesAndTheLossFalls) {
       std::string what = fmt::format("{}, update {}", list[p].first, t);
       std::size_t s = spec.stateOf(p), count = spec.parameter(p).states.size();
       Scalars scalars{arguments.lr[spec.groupOf(p)], 0.5, result.clipFactor, t};
-      if (name == "scion")
+      if (name == "scion" || name == "scale")
         scalars.wd = 0;
       Step expected = rules.at(spec.parameter(p).rule)(
           weights[p], toMatrix(arguments.gradients[p]),
@@ -178,5 +182,5 @@ TEST_P(Specs, EveryUpdateIsTheRulesAndTheLossFalls) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, Specs,
                          testing::Values("muon", "muon_adamw", "scion",
-                                         "normuon", "muon_eq", "lion"),
+                                         "normuon", "muon_eq", "lion", "scale"),
                          [](const auto &info) { return info.param; });

@@ -4,6 +4,7 @@
 optim.spec @geometries {
   optim.group @sign      ["sign.*"]      uses @sign      lr 0.5
   optim.group @frobenius ["frobenius.*"] uses @frobenius lr 0.5
+  optim.group @column    ["column.*"]    uses @column    lr 0.5
   optim.group @standard  ["standard.*"]  uses @standard  lr 0.5
   optim.group @gram      ["gram.*"]      uses @gram      lr 0.5
   optim.group @steep     ["steep.*"]     uses @steep     lr 0.5
@@ -26,6 +27,14 @@ optim.rule @frobenius(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scala
   %lr, %wd, %clip, %t = optim.scalars %h
   %gc = geo.scale %g, %clip
   %s  = geo.frobenius %gc radius(%lr) {eps = 0.25}
+  %w1 = geo.apply %w, %s decay(%lr, %wd)
+  optim.yield %w1
+}
+
+optim.rule @column(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) state() {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %s  = geo.max_column %gc radius(%lr) {eps = 1.0e-8}
   %w1 = geo.apply %w, %s decay(%lr, %wd)
   optim.yield %w1
 }
