@@ -52,6 +52,19 @@ func.func @shape_scales(%r: f32, %tall: tensor<16x4xf32>, %wide: tensor<4x64xf32
   return %0, %1, %2, %3, %4 : f32, f32, f32, f32, f32
 }
 
+// A convolution's kernel of 64 x 32 x 3 x 3.
+// CHECK-LABEL: func.func @convolution
+// CHECK-SAME: (%[[R:.*]]: f32,
+// CHECK-DAG: arith.constant 0.471404{{[0-9]*}} : f32
+// CHECK-DAG: arith.constant 3.3941{{[0-9]*}} : f32
+// CHECK: return %[[R]],
+func.func @convolution(%r: f32, %w: tensor<64x288xf32>) -> (f32, f32, f32) {
+  %0 = geo.shape_scale %r, %w {kind = "original"} : tensor<64x288xf32>
+  %1 = geo.shape_scale %r, %w {kind = "ratio"} : tensor<64x288xf32>
+  %2 = geo.shape_scale %r, %w {kind = "match_rms_adamw"} : tensor<64x288xf32>
+  return %0, %1, %2 : f32, f32, f32
+}
+
 // CHECK-LABEL: func.func @no_decay
 // CHECK-NEXT: geo.apply %{{.*}}, %{{.*}} : tensor<4x3xf32>
 func.func @no_decay(%w: tensor<4x3xf32>, %s: tensor<4x3xf32>, %lr: f32) -> tensor<4x3xf32> {

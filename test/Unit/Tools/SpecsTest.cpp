@@ -184,3 +184,31 @@ INSTANTIATE_TEST_SUITE_P(Shipped, Specs,
                          testing::Values("muon", "muon_adamw", "scion",
                                          "normuon", "muon_eq", "lion", "scale"),
                          [](const auto &info) { return info.param; });
+
+/// Clipping stands before the oracle: however hard it clips, the update of a
+/// spectral parameter has one size.
+TEST(Clipping, DoesNotShrinkASpectralUpdate) {
+  std::ifstream file(STEEP_TEST_SPECS "/muon_adamw.mlir");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string given = "global_norm<1.0>";
+  ASSERT_NE(text.find(given), std::string::npos);
+  TemporaryFolder folder;
+  NamedShapes list = {{"blocks.0.w", {24, 40}},
+                      {"embed.weight", {3, 4}},
+                      {"lm_head.weight", {3, 4}}};
+  std::vector<Matrix> updates;
+  for (const char *most : {"1.0e-3", "1.0", "1.0e+3"}) {
+    std::string clipped = text;
+    clipped.replace(clipped.find(given), given.size(),
+                    std::string("global_norm<") + most + ">");
+    writeQuickly(folder / "clip.mlir", clipped);
+    CompiledSpec spec(folder / "clip.mlir", list);
+    for (unsigned p = 0; p < 3; ++p)
+      fillNormal(spec.arguments.gradients[p], p);
+    double factor = spec.step().clipFactor;
+    EXPECT_EQ(factor < 1, std::string(most) != "1.0e+3");
+    updates.push_back(toMatrix(spec.arguments.updates[0]));
+  }
+  for (const Matrix &update : updates)
+    EXPECT_LT(reference::relativeDifference(update, updates[2]), 1e-5);
+}
