@@ -113,11 +113,12 @@ static LogicalResult verifyRestarts(SpectralOp op) {
   if (op.getForm() == "standard")
     return op.emitOpError("expected restarts only with form \"gram\" or "
                           "\"auto\"");
+  const int64_t steps = op.getSteps();
   int64_t previous = 0;
   for (auto step : restarts.getAsRange<IntegerAttr>()) {
-    if (step.getInt() <= previous || step.getInt() >= op.getSteps())
+    if (step.getInt() <= previous || step.getInt() >= steps)
       return op.emitOpError("expected restarts to ascend within 1..")
-             << op.getSteps() - 1 << ", but got " << step.getInt()
+             << steps - 1 << ", but got " << step.getInt()
              << (previous > 0 ? " after " + std::to_string(previous) : "");
     previous = step.getInt();
   }
