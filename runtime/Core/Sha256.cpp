@@ -7,8 +7,9 @@
 
 #include "runtime/Core/Sha256.h"
 
-#include <array>
-#include <cstdint>
+#include "runtime/Core/RandomAccessFile.h"
+
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace steep {
@@ -63,25 +64,55 @@ static void addBlock(std::array<uint32_t, 8> &hash, const char *block) {
     hash[i] += result[i];
 }
 
-std::string sha256(std::string_view bytes) {
-  std::array<uint32_t, 8> hash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
-                                  0xa54ff53a, 0x510e527f, 0x9b05688c,
-                                  0x1f83d9ab, 0x5be0cd19};
-  std::size_t whole = bytes.size() / 64 * 64;
-  for (std::size_t i = 0; i < whole; i += 64)
-    addBlock(hash, bytes.data() + i);
-  std::string tail(bytes.substr(whole));
-  tail += '\x80';
-  tail.resize(tail.size() <= 56 ? 56 : 120, '\0');
-  uint64_t bits = static_cast<uint64_t>(bytes.size()) * 8;
+Sha256::Sha256()
+    : hash{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+           0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19} {}
+
+void Sha256::add(std::string_view bytes) {
+  size += bytes.size();
+  if (!rest.empty()) {
+    const std::size_t missing = std::min(64 - rest.size(), bytes.size());
+    rest += bytes.substr(0, missing);
+    bytes.remove_prefix(missing);
+    if (rest.size() < 64)
+      return;
+    addBlock(hash, rest.data());
+    rest.clear();
+  }
+  for (; bytes.size() >= 64; bytes.remove_prefix(64))
+    addBlock(hash, bytes.data());
+  rest = bytes;
+}
+
+std::string Sha256::digest() {
+  const uint64_t bits = size * 8;
+  std::string end = "\x80";
+  end.resize(rest.size() < 56 ? 56 - rest.size() : 120 - rest.size(), '\0');
   for (int i = 7; i >= 0; --i)
-    tail += static_cast<char>(bits >> (8 * i));
-  for (std::size_t i = 0; i < tail.size(); i += 64)
-    addBlock(hash, tail.data() + i);
+    end += static_cast<char>(bits >> (8 * i));
+  add(end);
   std::string digits;
   for (uint32_t word : hash)
     digits += fmt::format("{:08x}", word);
   return digits;
+}
+
+std::string sha256(std::string_view bytes) {
+  Sha256 sum;
+  sum.add(bytes);
+  return sum.digest();
+}
+
+std::string sha256OfFile(const std::string &path) {
+  const RandomAccessFile file(path);
+  Sha256 sum;
+  std::string piece(1 << 20, '\0');
+  for (uint64_t at = 0; at < file.size(); at += piece.size()) {
+    piece.resize(std::min<uint64_t>(piece.size(), file.size() - at));
+    file.read(piece.data(), piece.size(), at);
+    sum.add(piece);
+  }
+  return sum.digest();
 }
 
 } // namespace steep

@@ -7,13 +7,31 @@
 #ifndef STEEP_RUNTIME_CORE_SHA256_H
 #define STEEP_RUNTIME_CORE_SHA256_H
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace steep {
 
-/// The SHA-256 digest (FIPS 180-4) in 64 lower-case hexadecimal digits.
+/// SHA-256 (FIPS 180-4) of bytes that come piece by piece.
+class Sha256 {
+public:
+  Sha256();
+  void add(std::string_view bytes);
+  /// In 64 lower-case hexadecimal digits; nothing can be added afterwards.
+  std::string digest();
+
+private:
+  std::array<uint32_t, 8> hash;
+  std::string rest; ///< of a block
+  uint64_t size = 0;
+};
+
+/// The digest of bytes, and of a file, which may be larger than memory. Throws
+/// Error where it cannot be read.
 std::string sha256(std::string_view bytes);
+std::string sha256OfFile(const std::string &path);
 
 } // namespace steep
 

@@ -10,6 +10,7 @@
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Files.h"
 #include "runtime/Core/Json.h"
+#include "runtime/Core/Sha256.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,6 +45,34 @@ std::vector<std::string> steep::listCheckpoints(const std::string &out) {
   for (auto &[step, path] : found)
     folders.push_back(std::move(path));
   return folders;
+}
+
+std::string steep::checkpointBefore(const std::string &out, int64_t step) {
+  std::string before;
+  for (const std::string &path : listCheckpoints(out)) {
+    const std::string name = fs::path(path).filename().string();
+    if (std::stoll(name.substr(name.find('-') + 1)) < step)
+      before = path;
+  }
+  return before;
+}
+
+/// Reads through `read`. Where that fails because of what is in the checkpoint,
+/// the error says which older one could take its place.
+template <typename Read>
+static auto readOrPointBack(const std::string &folder, Read &&read) {
+  try {
+    return read();
+  } catch (const Error &error) {
+    const fs::path path(folder);
+    const std::vector<std::string> all =
+        listCheckpoints(path.parent_path().string());
+    const auto here = std::find(all.begin(), all.end(), folder);
+    if (here == all.begin() || here == all.end())
+      throw;
+    fail("{}; without {}, --resume goes on from {}", error.what(),
+         quote(folder), quote(*(here - 1)));
+  }
 }
 
 /// The spec's hash as the artefact states it; empty where it does not.
@@ -85,9 +114,14 @@ conventions(const Manifest &manifest) {
   return meta;
 }
 
+static constexpr const char *tensorFiles[] = {"model.safetensors",
+                                              "optimizer.safetensors"};
+
+/// Of the tensor files in `folder`, which are written already.
 static std::string trainerJson(const RunConfig &config,
                                const TrainerState &state,
-                               const Manifest &manifest) {
+                               const Manifest &manifest,
+                               const fs::path &folder) {
   Json json;
   json["step"] = state.step;
   json["updates"] = state.updates;
@@ -97,6 +131,8 @@ static std::string trainerJson(const RunConfig &config,
   json["seconds"] = state.seconds;
   json["optimizer"] = {{"name", manifest.name},
                        {"spec_sha256", specHash(manifest)}};
+  for (const char *name : tensorFiles)
+    json["sha256"][name] = sha256OfFile((folder / name).string());
   json["data"] = Json::parse(state.data);
   if (state.pending)
     json["pending"] = Json::parse(state.pending->json());
@@ -105,7 +141,7 @@ static std::string trainerJson(const RunConfig &config,
 }
 
 void steep::saveCheckpoint(const RunConfig &config, const TrainerState &state,
-                           const CheckpointTensors &tensors) {
+                           const CheckpointTensors &tensors, int64_t extra) {
   const std::string path =
       (fs::path(config.out) / checkpointName(state.step)).string();
   if (fs::exists(path))
@@ -118,10 +154,10 @@ void steep::saveCheckpoint(const RunConfig &config, const TrainerState &state,
                      optimizerTensors(tensors, state.updates),
                      conventions(tensors.manifest));
     writeFile((inside / "trainer.json").string(),
-              trainerJson(config, state, tensors.manifest));
+              trainerJson(config, state, tensors.manifest, inside));
   });
   std::vector<std::string> all = listCheckpoints(config.out);
-  const std::size_t keep = static_cast<std::size_t>(config.keep);
+  const std::size_t keep = static_cast<std::size_t>(config.keep + extra);
   for (std::size_t i = 0; i + keep < all.size(); ++i) {
     // Renamed first, so that a crash leaves no half of a checkpoint.
     const fs::path old(all[i]);
@@ -133,10 +169,12 @@ void steep::saveCheckpoint(const RunConfig &config, const TrainerState &state,
 }
 
 RunConfig steep::readCheckpointConfig(const std::string &folder) {
-  const std::string path = (fs::path(folder) / "trainer.json").string();
-  const nlohmann::json json = parseJson(readFile(path), path);
-  JsonValue(json, path).at("config");
-  return RunConfig::parse(json["config"].dump(), path + ": config");
+  return readOrPointBack(folder, [&] {
+    const std::string path = (fs::path(folder) / "trainer.json").string();
+    const nlohmann::json json = parseJson(readFile(path), path);
+    JsonValue(json, path).at("config");
+    return RunConfig::parse(json["config"].dump(), path + ": config");
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,9 +215,29 @@ static void checkConventions(const SafetensorsFile &file,
   }
 }
 
-static TrainerState readState(const std::string &path,
-                              const Manifest &manifest) {
-  const nlohmann::json json = parseJson(readFile(path), path);
+static void checkSpec(const JsonValue &trainer, const std::string &path,
+                      const Manifest &manifest) {
+  const std::string before = trainer.at("optimizer").at("spec_sha256").string();
+  const std::string now = specHash(manifest);
+  if (!before.empty() && !now.empty() && before != now)
+    fail("{}: the run was trained with another spec (sha256 {}, now {})",
+         quote(path), before, now);
+}
+
+static void checkDigests(const JsonValue &digests, const fs::path &folder) {
+  for (const char *name : tensorFiles) {
+    const std::string path = (folder / name).string();
+    const std::string expected = digests.at(name).string();
+    const std::string found = sha256OfFile(path);
+    if (found != expected)
+      fail("{}: it is not the file that was saved: its SHA-256 is {}, but "
+           "trainer.json says {}",
+           quote(path), found, expected);
+  }
+}
+
+static TrainerState readState(const nlohmann::json &json,
+                              const std::string &path) {
   const JsonValue value(json, path);
   TrainerState state;
   state.step = value.at("step").integer(0);
@@ -196,19 +254,16 @@ static TrainerState readState(const std::string &path,
   if (state.updates + state.skipped != state.step)
     fail("{}: {} updates and {} skipped ones do not make {} steps", quote(path),
          state.updates, state.skipped, state.step);
-  const std::string before = value.at("optimizer").at("spec_sha256").string();
-  const std::string now = specHash(manifest);
-  if (!before.empty() && !now.empty() && before != now)
-    fail("{}: the run was trained with another spec (sha256 {}, now {})",
-         quote(path), before, now);
+  state.unverified = !value.find("sha256");
   return state;
 }
 
-TrainerState steep::loadCheckpoint(const std::string &folder,
-                                   const CheckpointTensors &tensors) {
-  const fs::path inside(folder);
-  const TrainerState state =
-      readState((inside / "trainer.json").string(), tensors.manifest);
+/// Fills nothing before everything is checked.
+static TrainerState loadTensors(const nlohmann::json &json,
+                                const fs::path &inside,
+                                const CheckpointTensors &tensors) {
+  const std::string path = (inside / "trainer.json").string();
+  const TrainerState state = readState(json, path);
   const SafetensorsFile model =
       SafetensorsFile::open((inside / "model.safetensors").string());
   const SafetensorsFile optimizer =
@@ -222,6 +277,9 @@ TrainerState steep::loadCheckpoint(const std::string &folder,
       fail("{}: '{}' is {}, but trainer.json counts {} updates",
            quote(optimizer.path()), name, optimizer.load(name).f32()[0],
            state.updates);
+  if (const std::optional<JsonValue> digests =
+          JsonValue(json, path).find("sha256"))
+    checkDigests(*digests, inside);
 
   auto fill = [](const SafetensorsFile &file, const NamedTensors &targets) {
     for (const auto &[name, tensor] : targets)
@@ -230,4 +288,16 @@ TrainerState steep::loadCheckpoint(const std::string &folder,
   fill(model, tensors.parameters);
   fill(optimizer, wanted);
   return state;
+}
+
+TrainerState steep::loadCheckpoint(const std::string &folder,
+                                   const CheckpointTensors &tensors) {
+  const fs::path inside(folder);
+  const std::string path = (inside / "trainer.json").string();
+  const nlohmann::json json =
+      readOrPointBack(folder, [&] { return parseJson(readFile(path), path); });
+  // Another spec is no damage: another checkpoint would not fit either.
+  checkSpec(JsonValue(json, path), path, tensors.manifest);
+  return readOrPointBack(folder,
+                         [&] { return loadTensors(json, inside, tensors); });
 }

@@ -11,7 +11,8 @@
 //   optimizer.safetensors  PARAM.STATE for each state, and PARAM.step, the
 //                          number of applied updates, as F32 of rank 0; the
 //                          metadata holds the convention of each momentum
-//   trainer.json           counters, data position, configuration
+//   trainer.json           counters, data position, configuration, and the
+//                          SHA-256 of the other two files
 //
 // It is written under another name and renamed when it is whole, so a folder
 // of this name is complete.
@@ -42,6 +43,9 @@ struct TrainerState {
   std::string data;          ///< TrainingData::position()
   /// The last step's metrics, where its validation was interrupted.
   std::optional<StepMetrics> pending;
+  /// Loaded from a checkpoint whose trainer.json has no digests, as those of
+  /// older versions: its files are taken as they are.
+  bool unverified = false;
 };
 
 /// The tensors of a run, by reference: the optimizer's states in the order of
@@ -59,16 +63,21 @@ std::string checkpointName(int64_t step);
 std::vector<std::string> listCheckpoints(const std::string &out);
 
 /// Writes OUT/checkpoint-STEP (nothing where it is there already), then removes
-/// all but the last `config.keep`.
+/// all but the last `config.keep` and `extra`.
 void saveCheckpoint(const RunConfig &config, const TrainerState &state,
-                    const CheckpointTensors &tensors);
+                    const CheckpointTensors &tensors, int64_t extra = 0);
+
+/// The newest checkpoint in OUT of fewer batches than `step`; empty where there
+/// is none.
+std::string checkpointBefore(const std::string &out, int64_t step);
 
 /// The configuration of the run that wrote the checkpoint.
 RunConfig readCheckpointConfig(const std::string &folder);
 
 /// Fills the tensors and returns the counters. Everything is checked before
 /// the first tensor is written: names, shapes, types, the momentum's
-/// convention, the spec, agreement of the three files. Errors name the file.
+/// convention, the spec, agreement of the three files, their digests. Errors
+/// name the file, and of a damaged checkpoint the one to go back to.
 TrainerState loadCheckpoint(const std::string &folder,
                             const CheckpointTensors &tensors);
 

@@ -269,6 +269,15 @@ TEST(Sha256, EqualsPublishedDigests) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  // Piece by piece, around the ends of blocks, and from a file.
+  for (std::size_t size : {0, 1, 55, 56, 63, 64, 65, 119, 120, 128, 1000})
+    for (std::size_t cut : {1, 7, 63, 64, 65}) {
+      const std::string text(size, 'x');
+      Sha256 sum;
+      for (std::size_t at = 0; at < size; at += cut)
+        sum.add(std::string_view(text).substr(at, cut));
+      EXPECT_EQ(sum.digest(), sha256(text)) << size << " " << cut;
+    }
   EXPECT_EQ(sha256(std::string(1000000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }

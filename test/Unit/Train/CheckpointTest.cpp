@@ -165,6 +165,50 @@ TEST_F(Checkpoint, RefusesDamage) {
   EXPECT_NE(refusal(), "");
 }
 
+TEST_F(Checkpoint, RefusesOtherBytes) {
+  for (const char *name : {"model.safetensors", "optimizer.safetensors"}) {
+    const std::string saved = readFile(path + "/" + name);
+    std::string flipped = saved;
+    flipped[flipped.size() - 2] ^= 1;
+    writeFile(path + "/" + name, flipped);
+    CheckpointTensors target = fresh();
+    EXPECT_NE(refusal().find("'" + std::string(name) +
+                             "': it is not the file that was saved: its "
+                             "SHA-256 is "),
+              std::string::npos)
+        << refusal();
+    EXPECT_NE(failure([&] { loadCheckpoint(path, target); }), "");
+    EXPECT_EQ(target.parameters[0].second.f32()[1], 0);
+    writeFile(path + "/" + name, saved);
+  }
+  EXPECT_FALSE(loadCheckpoint(path, fresh()).unverified);
+}
+
+// As older versions wrote them: taken as they are, and known as such.
+TEST_F(Checkpoint, TakesOneWithoutDigests) {
+  edit("\"sha256\"", "\"other\"");
+  EXPECT_TRUE(loadCheckpoint(path, fresh()).unverified);
+}
+
+TEST_F(Checkpoint, DamagePointsBackToTheOlderOne) {
+  const std::string newer = folder.path("run/checkpoint-00000999");
+  fs::create_directories(newer);
+  const std::string hint =
+      "; without '" + newer + "', --resume goes on from '" + path + "'";
+  for (const std::string &said :
+       {failure([&] { readCheckpointConfig(newer); }),
+        failure([&] { loadCheckpoint(newer, fresh()); })}) {
+    EXPECT_NE(said.find("/trainer.json': No such"), std::string::npos);
+    EXPECT_NE(said.find(hint), std::string::npos) << said;
+  }
+  fs::copy(path, newer, fs::copy_options::recursive);
+  writeFile(newer + "/model.safetensors", "x");
+  EXPECT_NE(failure([&] { loadCheckpoint(newer, fresh()); }).find(hint),
+            std::string::npos);
+  EXPECT_EQ(checkpointBefore(config.out, 999), path);
+  EXPECT_EQ(checkpointBefore(config.out, 12), "");
+}
+
 TEST_F(Checkpoint, ACutFileIsRefusedBeforeAnythingIsWritten) {
   const std::string bytes = readFile(path + "/optimizer.safetensors");
   writeFile(path + "/optimizer.safetensors", bytes.substr(0, bytes.size() - 4));
