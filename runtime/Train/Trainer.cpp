@@ -16,6 +16,7 @@
 #include "runtime/Train/Signals.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -97,9 +98,33 @@ void Trainer::restore(const std::string &checkpoint) {
   lastGood = counters;
 }
 
-void Trainer::save(const TrainerState &state) {
+void Trainer::save(const TrainerState &state, int64_t extra) {
   optimizer->fetchStates(arguments);
-  saveCheckpoint(options, state, tensors());
+  saveCheckpoint(options, state, tensors(), extra);
+}
+
+bool Trainer::weightsAreFinite() const {
+  for (const Tensor &tensor : network->parameters()) {
+    bool finite = true;
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      finite &= std::isfinite(tensor.f32()[i]);
+    if (!finite)
+      return false;
+  }
+  return true;
+}
+
+void Trainer::savePeriodically() {
+  const bool good = counters.skippedInARow == 0 && std::isfinite(lastLoss) &&
+                    weightsAreFinite();
+  if (good)
+    save(counters);
+  else
+    progress.note(fmt::format("step {}: no checkpoint: {}", counters.step,
+                              counters.skippedInARow > 0
+                                  ? "the update was skipped"
+                                  : "weights or loss are not finite"),
+                  /*always=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,6 +222,7 @@ Trainer::Outcome Trainer::takeStep(MetricsLog &log) {
   metrics.step = counters.step + 1;
   if (!forwardBackward(metrics.loss))
     return Outcome::Interrupted;
+  lastLoss = metrics.loss;
   metrics.lrScale = schedule.scale(counters.step);
   const bool measured =
       due(metrics.step, options.diameterEvery, options.steps) ||
@@ -313,16 +339,21 @@ RunStatus Trainer::run() {
       status = RunStatus::NonFinite;
     else if (options.saveEvery > 0 && counters.step % options.saveEvery == 0) {
       log.sync();
-      save(counters);
+      savePeriodically();
     }
   }
   stopSignal = StopSignals::received();
   progress.end();
-  // After non-finite gradients: weights and states are those of the last
-  // applied update, and so must counters and data position be.
   log.sync();
-  if (counters.step > 0)
-    save(status == RunStatus::NonFinite ? lastGood : counters);
+  if (status == RunStatus::NonFinite) {
+    // Weights and states are those of the last applied update, and so must
+    // counters and data position be. It may be the one that went wrong: no
+    // older checkpoint makes room for it.
+    if (lastGood.step > 0 && weightsAreFinite())
+      save(lastGood, /*extra=*/1);
+  } else if (counters.step > 0) {
+    save(counters);
+  }
   writeReport(status);
   return status;
 }

@@ -64,6 +64,8 @@ public:
   const TrainerState &state() const { return counters; }
   const std::vector<double> &peakRates() const { return peaks; }
   const Manifest &manifest() const { return optimizer->manifest(); }
+  /// After the last update that was applied.
+  const TrainerState &lastApplied() const { return lastGood; }
   /// The signal that interrupted run(), or 0.
   int signal() const { return stopSignal; }
 
@@ -80,7 +82,11 @@ private:
   /// Mean loss over the validation sequences; nothing where a signal came.
   std::optional<double> validate();
   bool validationDue(int64_t step) const;
-  void save(const TrainerState &state);
+  /// Keeps `extra` checkpoints more than the configuration says.
+  void save(const TrainerState &state, int64_t extra = 0);
+  /// Saves, unless the weights or the loss say that this is not worth keeping.
+  void savePeriodically();
+  bool weightsAreFinite() const;
   void prepareFolder() const;
   CheckpointTensors tensors() const;
   void writeReport(RunStatus status) const;
@@ -100,6 +106,7 @@ private:
   TrainerState counters;
   int stopSignal = 0;
   TrainerState lastGood; ///< after the last applied update
+  double lastLoss = 0;
 };
 
 } // namespace steep

@@ -88,6 +88,10 @@ static int replay(const Options &options) {
 // Training
 //===----------------------------------------------------------------------===//
 
+static std::string plural(int64_t count, const char *what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 static std::string mebibytes(double bytes) {
   return fmt::format("{:.1f} MiB", bytes / (1024 * 1024));
 }
@@ -96,17 +100,17 @@ static std::string describe(const RunConfig &config, const Manifest &manifest,
                             const std::vector<double> &peaks) {
   const ModelConfig &sizes = config.sizes;
   std::string text = fmt::format(
-      "model      {}{} blocks of width {}, {} heads, vocabulary {}: {} "
-      "parameters\n",
-      config.model.empty() ? "" : config.model + ", ", sizes.layers, sizes.dim,
-      sizes.heads, sizes.vocab, parameterCount(sizes));
-  text += fmt::format(
-      "updates    {} of {} sequences x {} tokens ({} at a time), warm-up {}\n",
-      config.steps, config.batch, config.seq, config.microBatch, config.warmup);
-  text +=
-      fmt::format("optimizer  {} ({}), {} threads, seed {}\n", manifest.name,
-                  config.artefact.empty() ? config.spec : config.artefact,
-                  config.threads, config.seed);
+      "model      {}{} of width {}, {}, vocabulary {}: {} parameters\n",
+      config.model.empty() ? "" : config.model + ", ",
+      plural(sizes.layers, "block"), sizes.dim, plural(sizes.heads, "head"),
+      sizes.vocab, parameterCount(sizes));
+  text += fmt::format("updates    {} of {} x {} ({} at a time), warm-up {}\n",
+                      config.steps, plural(config.batch, "sequence"),
+                      plural(config.seq, "token"), config.microBatch,
+                      config.warmup);
+  text += fmt::format("optimizer  {} ({}), {}, seed {}\n", manifest.name,
+                      config.artefact.empty() ? config.spec : config.artefact,
+                      plural(config.threads, "thread"), config.seed);
   return text + routingTable(manifest, peaks);
 }
 
@@ -162,6 +166,22 @@ static RunConfig resolveRun(const Options &options) {
   return config;
 }
 
+/// The weights after the last applied update gave gradients that are not
+/// finite: what can be trusted is a checkpoint from before it.
+[[noreturn]] static void failNonFinite(const Trainer &trainer) {
+  const int64_t step = trainer.lastApplied().step;
+  const fs::path out(trainer.config().out);
+  const std::string before = checkpointBefore(out.string(), step);
+  const std::string own = (out / checkpointName(step)).string();
+  const std::string text = fmt::format(
+      "{} gradients in a row were not finite, the first with the weights after "
+      "step {}; the last checkpoint before them is {}",
+      trainer.state().skippedInARow, step, before.empty() ? "none" : before);
+  if (before.empty() || !fs::exists(own))
+    fail("{}", text);
+  fail("{}; without {}, --resume goes on from there", text, own);
+}
+
 static int finish(const Trainer &trainer, RunStatus status) {
   const std::string out = trainer.config().out;
   const std::vector<std::string> checkpoints = listCheckpoints(out);
@@ -183,9 +203,7 @@ static int finish(const Trainer &trainer, RunStatus status) {
                  static_cast<long long>(trainer.state().step), last.c_str());
     return 128 + trainer.signal();
   case RunStatus::NonFinite:
-    fail("{} gradients in a row were not finite; the last good checkpoint is "
-         "{}",
-         trainer.state().skippedInARow, last);
+    failNonFinite(trainer);
   }
   return 1;
 }
@@ -207,11 +225,22 @@ static int train(Options &options) {
   std::unique_ptr<Optimizer> optimizer = makeOptimizer(config, config.sizes);
   if (options.dryRun)
     return describeOnly(config, optimizer->manifest());
+  if (config.valEvery > 0 &&
+      data->validationSequences() / config.batch < config.valBatches)
+    progress.note(fmt::format(
+        "--val-batches {} of {} sequences: the validation shards hold {}, and "
+        "each validation takes them all",
+        config.valBatches, config.batch,
+        plural(data->validationSequences(), "sequence")));
   Trainer trainer(config, std::move(optimizer), std::move(data), progress);
   if (options.resume)
     trainer.restore(options.checkpoint);
   progress.note(
       describe(trainer.config(), trainer.manifest(), trainer.peakRates()));
+  if (trainer.state().unverified)
+    progress.note(fmt::format("{}: an older version wrote it, without digests: "
+                              "its files are taken as they are",
+                              options.checkpoint));
   if (options.resume)
     progress.note(fmt::format("Resuming after step {} from {}",
                               trainer.state().step, options.checkpoint));

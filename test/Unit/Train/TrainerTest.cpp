@@ -258,6 +258,59 @@ TEST(Trainer, ThreeNonFiniteGradientsInARowStop) {
   EXPECT_EQ(resumed.trainer->state().updates, 6);
 }
 
+TEST(Trainer, SavesNothingAfterASkippedUpdate) {
+  TemporaryFolder folder;
+  RunConfig config = smallRun(folder.path("run"));
+  config.saveEvery = 1;
+  config.keep = 1;
+  Session session(config);
+  int call = 0;
+  session.optimizer->before = [&](StepArguments &arguments) {
+    if (++call >= 5)
+      poison(arguments, 0);
+  };
+  EXPECT_EQ(session.trainer->run(), RunStatus::NonFinite);
+  EXPECT_EQ(session.trainer->lastApplied().step, 4);
+  const std::vector<std::string> all = listCheckpoints(config.out);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(fs::path(all[0]).filename(), "checkpoint-00000004");
+}
+
+TEST(Trainer, WeightsThatAreNotFiniteReplaceNoCheckpoint) {
+  TemporaryFolder folder;
+  RunConfig config = smallRun(folder.path("run"));
+  config.saveEvery = 3;
+  config.keep = 1;
+  Session session(config);
+  int call = 0;
+  session.optimizer->before = [&](StepArguments &arguments) {
+    if (++call == 6) // what an update beyond FP32 does
+      arguments.parameters[1].f32()[2] = std::numeric_limits<float>::infinity();
+  };
+  EXPECT_EQ(session.trainer->run(), RunStatus::NonFinite);
+  const std::vector<std::string> all = listCheckpoints(config.out);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(fs::path(all[0]).filename(), "checkpoint-00000003");
+}
+
+// The weights of the end may be the bad ones: they push no other one out.
+TEST(Trainer, KeepsTheCheckpointBeforeTheTrouble) {
+  TemporaryFolder folder;
+  RunConfig config = smallRun(folder.path("run"));
+  config.saveEvery = 3;
+  config.keep = 1;
+  Session session(config);
+  int call = 0;
+  session.optimizer->before = [&](StepArguments &arguments) {
+    if (++call >= 5)
+      poison(arguments, 0);
+  };
+  EXPECT_EQ(session.trainer->run(), RunStatus::NonFinite);
+  ASSERT_EQ(listCheckpoints(config.out).size(), 2u);
+  EXPECT_EQ(checkpointBefore(config.out, session.trainer->lastApplied().step),
+            folder.path("run/checkpoint-00000003"));
+}
+
 TEST(Trainer, MicroBatchesMakeOneBatch) {
   TemporaryFolder folder;
   RunConfig one = smallRun(folder.path("one"));
