@@ -43,8 +43,10 @@ public:
   std::vector<uint16_t> read(int64_t begin, int64_t count,
                              int64_t vocabulary) const;
   /// Throws Error, naming the first token that is not smaller than
-  /// `vocabulary`, where there is one. Reads all of the file.
-  void checkIds(int64_t vocabulary) const;
+  /// `vocabulary`, where there is one. Reads all of the file, and returns a
+  /// fingerprint of its tokens: other tokens have another, unless somebody
+  /// takes pains.
+  uint64_t checkIds(int64_t vocabulary) const;
 
 private:
   std::string file;

@@ -9,6 +9,7 @@
 
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Json.h"
+#include "runtime/Core/Sha256.h"
 #include "runtime/Data/Shard.h"
 #include "runtime/Train/RunConfig.h"
 
@@ -24,13 +25,21 @@ static DataLoader::Options loaderOptions(const RunConfig &config) {
   return options;
 }
 
+/// Of the tokens of all shards in their order; checks their ids.
+static std::string fingerprint(const RunConfig &config, const char *kind) {
+  std::string text;
+  for (const std::string &path : findShards(config.data, kind))
+    text += fmt::format("{:016x}\n",
+                        TokenShard::open(path).checkIds(config.sizes.vocab));
+  return sha256(text);
+}
+
 ShardData::ShardData(const RunConfig &config)
     : loader(loaderOptions(config)),
       fixed(findShards(config.data, "val"), config.seq, config.sizes.vocab) {
   // Now, and not hours later, when the batch with the wrong id is reached.
-  for (const char *kind : {"train", "val"})
-    for (const std::string &path : findShards(config.data, kind))
-      TokenShard::open(path).checkIds(config.sizes.vocab);
+  trainTokens = fingerprint(config, "train");
+  validationTokens = fingerprint(config, "val");
 }
 
 void ShardData::next(int32_t *tokens, int32_t *targets) {
@@ -45,6 +54,8 @@ std::string ShardData::position() const {
   json["batch"] = place.batch;
   // Not needed to continue, but other shards are noticed.
   json["batches_per_epoch"] = loader.batchesPerEpoch();
+  json["train_tokens"] = trainTokens;
+  json["val_tokens"] = validationTokens;
   return json.dump();
 }
 
@@ -55,6 +66,15 @@ void ShardData::restore(const std::string &position) {
   if (before != loader.batchesPerEpoch())
     fail("--data: the saved run had {} batches an epoch, these shards give {}",
          before, loader.batchesPerEpoch());
+  auto check = [&](const char *key, const char *kind, const std::string &now) {
+    const std::optional<JsonValue> saved = value.find(key);
+    if (saved && saved->string() != now)
+      fail("--data: the {} shards hold other tokens than those of the saved "
+           "run",
+           kind);
+  };
+  check("train_tokens", "training", trainTokens);
+  check("val_tokens", "validation", validationTokens);
   loader.seek({value.at("epoch").integer(0), value.at("shard").integer(0),
                value.at("batch").integer(0)});
 }

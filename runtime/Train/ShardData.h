@@ -16,10 +16,13 @@ namespace steep {
 class ShardData : public TrainingData {
 public:
   /// Throws Error where a shard is missing or malformed, too short for one
-  /// batch, or holds an id that is not in the vocabulary.
+  /// batch, or holds an id that is not in the vocabulary. Reads all of them.
   explicit ShardData(const RunConfig &config);
   void next(int32_t *tokens, int32_t *targets) override;
   std::string position() const override;
+  /// Throws Error where the shards hold other tokens than those of the run
+  /// that saved the position; one without fingerprints, of an older version,
+  /// is compared by the number of batches.
   void restore(const std::string &position) override;
   int64_t validationSequences() const override;
   void validation(int64_t first, int64_t count, int32_t *tokens,
@@ -28,6 +31,7 @@ public:
 private:
   DataLoader loader;
   ValidationData fixed;
+  std::string trainTokens, validationTokens; ///< fingerprints
 };
 
 } // namespace steep

@@ -7,6 +7,7 @@
 
 #include "Doubles.h"
 
+#include "runtime/Core/Files.h"
 #include "runtime/Data/Shard.h"
 #include "runtime/Train/ShardData.h"
 
@@ -73,6 +74,32 @@ TEST(ShardData, OtherShardsAreNoticed) {
             "--data: the saved run had 20 batches an epoch, these shards give "
             "10");
   EXPECT_NE(failure([&] { changed.restore(R"({"epoch": 0})"); }), "");
+}
+
+TEST(ShardData, OtherTokensOfTheSameSizeAreNoticed) {
+  TemporaryFolder folder;
+  const RunConfig config = shards(folder, 1000);
+  const std::string position = ShardData(config).position();
+  for (const char *kind : {"train", "val"}) {
+    const std::string path =
+        folder.path("data/a_" + std::string(kind) + "_0.bin");
+    const std::string saved = readFile(path);
+    for (std::size_t at : {std::size_t(1024), saved.size() - 2}) {
+      std::string changed = saved;
+      changed[at] ^= 1;
+      writeFile(path, changed);
+      EXPECT_EQ(failure([&] { ShardData(config).restore(position); }),
+                "--data: the " +
+                    std::string(kind[0] == 't' ? "training" : "validation") +
+                    " shards hold other tokens than those of the saved run");
+    }
+    writeFile(path, saved);
+  }
+  ShardData same(config);
+  same.restore(position);
+  // As older versions wrote it.
+  same.restore(R"({"epoch": 0, "shard": 0, "batch": 1, )"
+               R"("batches_per_epoch": 20})");
 }
 
 TEST(ShardData, IdsOutsideTheVocabularyAreFoundAtOnce) {
