@@ -140,6 +140,10 @@ MetricsLog::MetricsLog(const std::string &path, int64_t keep) : path(path) {
     const std::size_t kept = keptBytes(path, text, keep);
     if (kept < text.size())
       writeFile(path, text.substr(0, kept));
+  } else if (keep > 0) {
+    fail("{}: it is missing, but the lines up to step {} are expected, where "
+         "the checkpoint was made; an empty file in its place begins it anew",
+         quote(path), keep);
   }
   file.reset(std::fopen(path.c_str(), "a"));
   if (!file)

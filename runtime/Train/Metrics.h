@@ -48,8 +48,8 @@ public:
   /// there. What stands behind them is dropped unread: a run that was killed
   /// may have left half a line. What is kept must be whole: steps that follow
   /// one another, the last one `keep`; otherwise throws Error with the file and
-  /// the line, and changes nothing. A file that is missing or empty is begun
-  /// anew.
+  /// the line, and changes nothing. So does a file that is missing where `keep`
+  /// is not 0; an empty one, which somebody must have made, is begun anew.
   MetricsLog(const std::string &path, int64_t keep);
   void append(const StepMetrics &metrics);
   /// Makes the lines last, as a checkpoint that counts on them does.

@@ -12,6 +12,7 @@
 #include "runtime/Train/Progress.h"
 
 #include <cmath>
+#include <filesystem>
 #include <gtest/gtest.h>
 
 using namespace steep;
@@ -86,7 +87,15 @@ TEST(Metrics, WhatFollowsTheCheckpointIsDroppedUnread) {
     MetricsLog(path, 2).append(sample(3));
     EXPECT_EQ(readFile(path), whole + sample(3).json() + "\n");
   }
-  // Begun anew where there is nothing: somebody removed the damaged file.
+  // Begun anew where somebody emptied the damaged file, but not where it is
+  // missing.
+  std::filesystem::remove(path);
+  EXPECT_EQ(failure([&] { MetricsLog(path, 6); }),
+            "'" + path +
+                "': it is missing, but the lines up to step 6 are expected, "
+                "where the checkpoint was made; an empty file in its place "
+                "begins it anew");
+  EXPECT_FALSE(std::filesystem::exists(path));
   writeFile(path, "");
   MetricsLog(path, 6).append(sample(7));
   MetricsLog(path, 7).append(sample(8));
