@@ -9,13 +9,13 @@
 
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Files.h"
+#include "runtime/Core/Json.h"
 #include "runtime/Train/Metrics.h"
 #include "runtime/Train/Plot.h"
 
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 using namespace steep;
@@ -29,6 +29,7 @@ namespace {
 /// A run, as its folder tells it.
 struct Run {
   std::string name;
+  Json config; ///< null where config.json is missing
   std::vector<StepMetrics> metrics;
 };
 
@@ -108,6 +109,9 @@ Run readRun(const std::string &folder) {
   run.metrics = readMetrics(metrics.string());
   if (run.metrics.empty())
     fail("--compare {}: the run has no step yet", folder);
+  const fs::path config = fs::path(folder) / "config.json";
+  if (fs::exists(config))
+    run.config = parseJson(readFile(config.string()), config.string());
   return run;
 }
 
@@ -133,7 +137,7 @@ constexpr Column columns[] = {
 /// `value / base` where both are there and base is not 0.
 std::optional<double> ratio(const std::optional<double> &value,
                             const std::optional<double> &base) {
-  if (!value || !base || *base == 0)
+  if (!value || !base || *base == 0 || !std::isfinite(*value / *base))
     return std::nullopt;
   return *value / *base;
 }
@@ -185,6 +189,46 @@ std::string unequalLengths(const std::vector<Run> &runs) {
                      "): their last values do not compare like with like.\n";
 }
 
+/// What sets a run apart besides its optimizer: a line where the runs do not
+/// agree, and one for metrics that begin late; else nothing.
+std::string otherDifferences(const std::vector<Run> &runs) {
+  std::string text, keys;
+  for (const char *key : {"dim", "layers", "heads", "vocab", "context", "batch",
+                          "seq", "seed", "data"}) {
+    std::string values;
+    bool equal = true;
+    for (const Run &run : runs) {
+      // What a run does not say is no difference.
+      if (!run.config.is_object() || !run.config.contains(key) ||
+          !runs[0].config.is_object() || !runs[0].config.contains(key))
+        continue;
+      equal &= run.config[key] == runs[0].config[key];
+      values += (values.empty() ? "" : ", ") + run.config[key].dump();
+    }
+    if (!equal)
+      keys += fmt::format("{}{} ({})", keys.empty() ? "" : ", ", key, values);
+  }
+  if (!keys.empty())
+    text += "The runs differ in more than the optimizer: " + keys + ".\n";
+  for (const Run &run : runs)
+    if (run.metrics.front().step != 1)
+      text += fmt::format("The metrics of {} begin at step {}.\n", run.name,
+                          run.metrics.front().step);
+  return text;
+}
+
+/// Where comparison and plots go: not over those of a run.
+void checkOut(const std::vector<std::string> &folders, const std::string &out) {
+  std::error_code ignored;
+  for (const std::string &folder : folders)
+    if (fs::equivalent(folder, out, ignored))
+      fail("--out {}: it is one of the runs, whose own plots would be "
+           "overwritten",
+           out);
+  if (fs::exists(fs::path(out) / "metrics.jsonl", ignored))
+    fail("--out {}: a run is there, whose own plots would be overwritten", out);
+}
+
 /// The two sentences that a reader of the paper looks for.
 std::string verdict(const std::vector<Run> &runs) {
   std::string text;
@@ -196,6 +240,12 @@ std::string verdict(const std::vector<Run> &runs) {
       if (!factor || *factor == 0)
         continue;
       const bool smaller = *factor >= 1;
+      if (fmt::format("{:.1f}", smaller ? *factor : 1 / *factor) == "1.0") {
+        text += fmt::format("The final {} of {} and {} are {}.\n", column.title,
+                            runs[0].name, runs[i].name,
+                            *factor == 1 ? "equal" : "nearly equal");
+        continue;
+      }
       text += fmt::format("The final {} of {} is {:.1f} times smaller than "
                           "that of {}.\n",
                           column.title, smaller ? runs[0].name : runs[i].name,
@@ -203,7 +253,7 @@ std::string verdict(const std::vector<Run> &runs) {
                           smaller ? runs[i].name : runs[0].name);
     }
     const auto a = last(runs[0], valLossOf), b = last(runs[i], valLossOf);
-    if (a && b)
+    if (a && b && std::isfinite(*a) && std::isfinite(*b) && *b != 0)
       text += fmt::format("Their validation losses differ by {:.4f} ({:.2f} "
                           "%).\n",
                           std::fabs(*a - *b), 100 * std::fabs(*a / *b - 1));
@@ -214,7 +264,8 @@ std::string verdict(const std::vector<Run> &runs) {
 } // namespace
 
 void steep::writeRunReport(const std::string &out, const RunSummary &summary) {
-  Run run{"run", readMetrics((fs::path(out) / "metrics.jsonl").string())};
+  Run run{"run", Json(),
+          readMetrics((fs::path(out) / "metrics.jsonl").string())};
   Json json;
   json["status"] = summary.status;
   json["step"] = run.metrics.empty() ? 0 : run.metrics.back().step;
@@ -242,14 +293,15 @@ std::string steep::compareRuns(const std::vector<std::string> &folders,
   std::vector<Run> runs;
   for (const std::string &folder : folders)
     runs.push_back(readRun(folder));
+  checkOut(folders, out);
   // Runs of one name are told apart by number.
   std::map<std::string, int> seen;
   for (Run &run : runs)
     if (int number = ++seen[run.name]; number > 1)
       run.name += fmt::format(" ({})", number);
 
-  const std::string text =
-      comparisonTable(runs) + "\n" + unequalLengths(runs) + verdict(runs);
+  const std::string text = comparisonTable(runs) + "\n" + unequalLengths(runs) +
+                           otherDifferences(runs) + verdict(runs);
   std::error_code error;
   fs::create_directories(out, error);
   if (error)

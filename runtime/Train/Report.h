@@ -32,8 +32,9 @@ void writeRunReport(const std::string &out, const RunSummary &summary);
 
 /// Compares runs: a table of their last values and the ratios to the first
 /// run, which is returned; overlay plots, comparison.txt and comparison.json go
-/// into `out`. Throws Error where a folder holds no run, before anything is
-/// written.
+/// into `out`. Says where the runs differ in steps, sizes, batch, seed or data.
+/// Throws Error where a folder holds no run, or `out` holds one, before
+/// anything is written.
 std::string compareRuns(const std::vector<std::string> &runs,
                         const std::string &out);
 

@@ -11,6 +11,7 @@
 #include "runtime/Train/Metrics.h"
 #include "runtime/Train/Plot.h"
 #include "runtime/Train/Report.h"
+#include "runtime/Train/RunConfig.h"
 
 #include <cmath>
 #include <filesystem>
@@ -140,6 +141,61 @@ TEST(Report, ComparisonSaysThatLengthsDiffer) {
                       "their last values do not compare like with like.\n"),
             std::string::npos)
       << text;
+}
+
+TEST(Report, ComparisonSaysWhatElseDiffers) {
+  TemporaryFolder folder;
+  const std::string a = folder.path("a"), b = folder.path("b");
+  writeRun(a, 1, 1);
+  writeRun(b, 1, 1);
+  RunConfig config = smallRun(a);
+  writeFile(a + "/config.json", config.json());
+  const std::string out = folder.path("comparison");
+  config.threads = 2; // no difference
+  writeFile(b + "/config.json", config.json());
+  EXPECT_EQ(compareRuns({a, b}, out).find("differ in more"), std::string::npos);
+  config.sizes.dim = 64;
+  config.seed = 7;
+  config.data = "/other";
+  writeFile(b + "/config.json", config.json());
+  const std::string lines = readFile(b + "/metrics.jsonl");
+  writeFile(b + "/metrics.jsonl", lines.substr(lines.find('\n') + 1));
+  const std::string text = compareRuns({a, b}, out);
+  EXPECT_NE(text.find("The runs differ in more than the optimizer: dim (32, "
+                      "64), seed (1, 7), data (\"\", \"/other\").\nThe "
+                      "metrics of b begin at step 2.\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Report, ComparisonOfEqualRunsAndOfNoNumber) {
+  TemporaryFolder folder;
+  const std::string a = folder.path("a"), b = folder.path("b");
+  writeRun(a, 1, 1);
+  writeRun(b, 1, std::nan(""));
+  const std::string text = compareRuns({a, b}, folder.path("comparison"));
+  EXPECT_NE(text.find("The final D(S_t) of a and b are equal.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("times smaller"), std::string::npos) << text;
+  EXPECT_EQ(text.find("x nan"), std::string::npos) << text;
+  EXPECT_EQ(text.find("differ by nan"), std::string::npos) << text;
+}
+
+TEST(Report, ComparisonOverwritesNoRun) {
+  TemporaryFolder folder;
+  for (const char *name : {"a", "b", "c"})
+    writeRun(folder.path(name), 1, 1);
+  writeFile(folder.path("a/loss.svg"), "own");
+  const std::vector<std::string> runs = {folder.path("a"), folder.path("b")};
+  EXPECT_EQ(failure([&] { compareRuns(runs, folder.path("b/../a/")); }),
+            "--out " + folder.path("b/../a/") +
+                ": it is one of the runs, whose own plots would be "
+                "overwritten");
+  EXPECT_EQ(failure([&] { compareRuns(runs, folder.path("c")); }),
+            "--out " + folder.path("c") +
+                ": a run is there, whose own plots would be overwritten");
+  EXPECT_EQ(readFile(folder.path("a/loss.svg")), "own");
 }
 
 TEST(Report, ComparisonOfNothing) {
