@@ -352,7 +352,7 @@ RunStatus Trainer::run() {
     if (lastGood.step > 0 && weightsAreFinite())
       save(lastGood, /*extra=*/1);
   } else if (counters.step > 0) {
-    save(counters);
+    save(counters, weightsAreFinite() ? 0 : 1);
   }
   writeReport(status);
   return status;
