@@ -169,7 +169,7 @@ TEST_F(Checkpoint, RefusesOtherBytes) {
   for (const char *name : {"model.safetensors", "optimizer.safetensors"}) {
     const std::string saved = readFile(path + "/" + name);
     std::string flipped = saved;
-    flipped[flipped.size() - 2] ^= 1;
+    flipped[flipped.size() / 2] ^= 1;
     writeFile(path + "/" + name, flipped);
     CheckpointTensors target = fresh();
     EXPECT_NE(refusal().find("'" + std::string(name) +
