@@ -171,6 +171,15 @@ static bool renameFresh(const std::string &from, const std::string &to) {
   return ::rename(from.c_str(), to.c_str()) == 0;
 }
 
+/// A message about what was to become `path`, under the name that it gets.
+static std::string inWordsOf(std::string message, const std::string &temporary,
+                             const std::string &path) {
+  for (std::size_t at = message.find(temporary); at != std::string::npos;
+       at = message.find(temporary, at + path.size()))
+    message.replace(at, temporary.size(), path);
+  return message;
+}
+
 void writeFolder(const std::string &path,
                  const std::function<void(const std::string &)> &fill) {
   fs::path target = fs::path(path);
@@ -187,6 +196,10 @@ void writeFolder(const std::string &path,
     syncPath(temporary, O_DIRECTORY);
     if (!renameFresh(temporary, target.string()))
       fail("cannot make folder {}: {}", quote(path), reason());
+  } catch (const Error &error) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    fail("{}", inWordsOf(error.what(), temporary, target.string()));
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);

@@ -49,6 +49,16 @@ TEST(Files, KeepsTheOldFileWhereTheProducerGivesUp) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+TEST(Files, AnErrorOfAFolderNamesWhatItWouldBecome) {
+  TemporaryFolder folder;
+  EXPECT_ERROR(writeFolder(folder / "made",
+                           [](const std::string &inside) {
+                             writeFile(inside + "/none/x", std::string("x"));
+                           }),
+               "cannot write '" + (folder / "made") + "/none/x'");
+  EXPECT_EQ(folder.entries(), 0u);
+}
+
 TEST(Files, RefusesTargetsThatAreNoFiles) {
   TemporaryFolder folder;
   EXPECT_ERROR(writeFile("/dev/null", std::string("x")),
