@@ -45,7 +45,7 @@ namespace steep {
 static std::string cacheFolder(const CompileRequest &request) {
   std::string folder = request.cache;
   const char *xdg = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (folder.empty() && xdg && *xdg)
+  if (folder.empty() && xdg && *xdg == '/') // relative ones are to be ignored
     folder = std::string(xdg) + "/steep";
   else if (folder.empty() && home && *home)
     folder = std::string(home) + "/.cache/steep";
