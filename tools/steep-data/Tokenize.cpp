@@ -74,6 +74,12 @@ void tokenize(const TokenizeOptions &options) {
   int64_t training = total - validation;
 
   std::vector<std::string> lines;
+  const std::filesystem::path parent =
+      std::filesystem::absolute(options.out).lexically_normal().parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error)
+    fail("cannot make folder {}: {}", quote(options.out), error.message());
   writeFolder(options.out, [&](const std::string &folder) {
     lines = writeShards(folder, options, "train", tokens.data(), training);
     for (std::string &line : writeShards(folder, options, "val",
@@ -82,9 +88,9 @@ void tokenize(const TokenizeOptions &options) {
   });
   for (const std::string &line : lines)
     fmt::print("{}\n", line);
-  fmt::print("{} files, {} bytes, {} tokens ({:.2f} bytes a token)\n",
-             options.files.size(), bytes, total,
-             static_cast<double>(bytes) / static_cast<double>(total));
+  fmt::print("{} file{}, {} bytes, {} tokens ({:.2f} bytes a token)\n",
+             options.files.size(), options.files.size() == 1 ? "" : "s", bytes,
+             total, static_cast<double>(bytes) / static_cast<double>(total));
 }
 
 } // namespace steep
