@@ -42,6 +42,16 @@ static Tensor loadCloud(const SafetensorsFile &file, const std::string &name) {
   return file.load(name);
 }
 
+template <typename T> static bool areFinite(const T *values, int64_t count) {
+  return std::all_of(values, values + count,
+                     [](T x) { return std::isfinite(x); });
+}
+
+static bool isFinite(const Tensor &tensor) {
+  return tensor.dtype() == DType::F32 ? areFinite(tensor.f32(), tensor.count())
+                                      : areFinite(tensor.f64(), tensor.count());
+}
+
 static nlohmann::json finiteOrNull(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }
@@ -57,9 +67,11 @@ public:
 
   nlohmann::ordered_json run() {
     if (wants({"diameter", "separation", "rho", "hilbert", "covering"}))
-      measureIncrement(loadCloud(file, "s"));
+      measureIncrement(load("s"));
     if (wants({"oracle", "certificate", "flow", "columns", "dual"}))
-      measureGradient(loadCloud(file, "g"));
+      measureGradient(load("g"));
+    if (!nonfinite.empty())
+      result["nonfinite"] = nonfinite;
     return result;
   }
 
@@ -68,6 +80,14 @@ private:
     return std::any_of(any.begin(), any.end(), [&](const char *name) {
       return std::find(names.begin(), names.end(), name) != names.end();
     });
+  }
+  /// The tensor to measure; one with an entry that is not finite is named in
+  /// the result, which tells its nulls from those of what is undefined.
+  Tensor load(const std::string &name) {
+    Tensor tensor = loadCloud(file, name);
+    if (!isFinite(tensor))
+      nonfinite.push_back(name);
+    return tensor;
   }
   void put(const char *key, double value) { result[key] = finiteOrNull(value); }
 
@@ -79,6 +99,7 @@ private:
   const std::vector<std::string> &names;
   SafetensorsFile file;
   ThreadPool pool;
+  std::vector<std::string> nonfinite;
   nlohmann::ordered_json result = nlohmann::ordered_json::object();
 };
 
@@ -106,7 +127,7 @@ void Measurement::measureIncrement(const Tensor &s) {
 }
 
 void Measurement::measureHilbert(const Tensor &s) {
-  const Tensor h = loadCloud(file, "h");
+  const Tensor h = load("h");
   if (h.dim(1) != s.dim(1))
     fail("{}: tensor 'h' has shape {}, but {} columns are expected, as 's' "
          "has",
