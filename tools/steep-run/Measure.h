@@ -18,8 +18,8 @@ const std::vector<std::string> &measurementNames();
 
 /// Prints the measurements of the tensors of a file, `s` (and `h` for hilbert)
 /// or `g`, as one JSON object; what is infinite or undefined is null.
-/// `nonfinite` is there, and lists them, where tensors have entries that are not
-/// finite.
+/// `nonfinite` is there, and lists them, where tensors have entries that are
+/// not finite.
 void runMeasure(const std::vector<std::string> &names, const std::string &in,
                 int threads);
 
