@@ -30,6 +30,7 @@ def Block_Dialect : Dialect {
     | `block.grid` (`i64`) | kernel | `block-tile`, `block-to-gpu` | how many blocks there are |
     | `block.table`, `block.single` (unit) | kernel | `block-to-gpu` | external pointers are tables; there is one matrix |
     | `block.slot` (string) | argument of a kernel | `block-to-gpu` | what it points to on a GPU |
+    | `block.host` (string) | function without a body | `block-form-kernels` | the host's function of this name is the kernel, one block; the op it computes is in `block.op` |
   }];
   let extraClassDeclaration = [{
     /// Names of the function attributes that the passes of this level share.
@@ -37,6 +38,8 @@ def Block_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral stepAttrName = "block.step";
     static constexpr ::llvm::StringLiteral configAttrName = "block.config";
     static constexpr ::llvm::StringLiteral gridAttrName = "block.grid";
+    static constexpr ::llvm::StringLiteral hostAttrName = "block.host";
+    static constexpr ::llvm::StringLiteral opAttrName = "block.op";
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

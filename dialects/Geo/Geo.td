@@ -64,6 +64,9 @@ def Geo_Dialect : Dialect {
     /// Name of the attribute that carries a geometry's `dot` to the products
     /// it is expanded to; absent for ieee.
     static constexpr ::llvm::StringLiteral dotAttrName = "geo.dot";
+    /// Name of the attribute (f64) that a relaxed geometry and its function
+    /// carry: the least part of the asked geometry's decrease.
+    static constexpr ::llvm::StringLiteral guaranteeAttrName = "geo.guarantee";
   }];
 }
 

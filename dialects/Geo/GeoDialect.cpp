@@ -53,6 +53,15 @@ LogicalResult GeoDialect::verifyOperationAttribute(Operation *op,
   if (name == factsAttrName)
     return op->emitOpError("has '")
            << name << "', which belongs to function arguments";
+  if (name == guaranteeAttrName) {
+    auto ratio = dyn_cast<FloatAttr>(attribute.getValue());
+    if (ratio && ratio.getType().isF64() && ratio.getValueAsDouble() > 0 &&
+        ratio.getValueAsDouble() <= 1)
+      return success();
+    return op->emitOpError("expected '")
+           << name << "' to be an f64 in (0, 1], but got "
+           << attribute.getValue();
+  }
   if (name != dotAttrName)
     return op->emitOpError("has unknown attribute '") << name << "'";
   if (!isa<DotAttr>(attribute.getValue()))

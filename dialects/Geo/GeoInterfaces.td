@@ -67,4 +67,24 @@ def Geo_ExpandOpInterface : OpInterface<"ExpandOpInterface"> {
   ];
 }
 
+def Geo_HostKernelOpInterface : OpInterface<"HostKernelOpInterface"> {
+  let cppNamespace = "::mlir::geo";
+  let description = [{
+    An op that no block program computes: a solver of the host does, a function
+    with the signature of a CPU kernel, whose bitcode `steepc` links in. It
+    becomes a kernel of its own, of one block. Its arguments are the operands,
+    then the results as memory, the work space, and the constants. A target
+    without a host refuses the op by its name.
+  }];
+  let methods = [
+    InterfaceMethod<"The function's symbol; empty where the op must be "
+                    "rewritten before.",
+      "::llvm::StringRef", "getHostSymbol">,
+    InterfaceMethod<"Bytes of work space, of static shapes.",
+      "int64_t", "getWorkspaceBytes">,
+    InterfaceMethod<"Numbers that follow the work space.",
+      "::llvm::SmallVector<::mlir::TypedAttr>", "getHostConstants">
+  ];
+}
+
 #endif // STEEP_DIALECTS_GEO_GEOINTERFACES_TD

@@ -126,7 +126,7 @@ enum class SettingKind {
 static SettingKind getSettingKind(StringRef name) {
   return llvm::StringSwitch<SettingKind>(name)
       .Cases({"beta", "beta1", "beta2", "eps", "safety"}, SettingKind::number)
-      .Cases({"after", "clip", "distance", "floor", "gain"},
+      .Cases({"after", "clip", "distance", "floor", "gain", "tolerance"},
              SettingKind::number)
       .Cases({"weights", "end_weights"}, SettingKind::numbers)
       .Case("steps", SettingKind::count)

@@ -455,5 +455,6 @@ include "dialects/Geo/GeoBalls.td"
 include "dialects/Geo/GeoMoments.td"
 include "dialects/Geo/GeoSpectral.td"
 include "dialects/Geo/GeoNeighbours.td"
+include "dialects/Geo/GeoOracles.td"
 
 #endif // STEEP_DIALECTS_GEO_GEOOPS_TD

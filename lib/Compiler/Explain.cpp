@@ -170,10 +170,21 @@ static void explainKernels(const Plan &plan, raw_ostream &out) {
   table.print(out);
 }
 
+/// What was asked for, where something else is done by permission of the spec.
+static void explainGuarantees(const Plan &plan, raw_ostream &out) {
+  for (const Batch &batch : plan.batches)
+    if (auto ratio = plan.functions[batch.plain].guarantee)
+      out << formatv(
+          "\n{0}: the row diameter is relaxed to the common ball, at "
+          "least {1:F6} of the exact decrease for every gradient\n",
+          batch.name, *ratio);
+}
+
 void explain(const Plan &plan, raw_ostream &out) {
   explainParameters(plan, out);
   out << "\none run, on one matrix:\n";
   explainKernels(plan, out);
+  explainGuarantees(plan, out);
   out << formatv("\n{0} parameters in {1} batches; workspace {2}B\n",
                  plan.parameters.size(), plan.batches.size(),
                  quantity(plan.workspaceBytes));

@@ -32,6 +32,7 @@ void steepc::buildGeometryPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
   // Laws before expansions: what facts make redundant must be seen while it is
   // still one op.
+  pm.addNestedPass<func::FuncOp>(geo::createRelaxRowDiameter());
   pm.addNestedPass<func::FuncOp>(geo::createInferCentering());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(

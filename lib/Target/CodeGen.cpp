@@ -72,6 +72,9 @@ buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
     return createStringError("this LLVM has no target for " + cpu.triple);
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
+  if (plan.hasHostKernels())
+    if (Error error = linkHostKernels(*module, cpu))
+      return error;
   setKernelTarget(*module, cpu);
   if (Error error = addTables(*module, plan, cpu, manifest, gpus))
     return error;

@@ -13,6 +13,9 @@
 #include "hostPlan.inc"
 #include "hostPool.inc"
 #include "hostStep.inc"
+#include "oracleAVX2.inc"
+#include "oracleAVX512.inc"
+#include "oracleBaseline.inc"
 
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Linker/Linker.h"
@@ -27,6 +30,45 @@ static constexpr StringLiteral exportPrefix = "steep_host_export_";
 template <size_t size>
 static StringRef bytesOf(const unsigned char (&array)[size]) {
   return StringRef(reinterpret_cast<const char *>(array), size);
+}
+
+static Expected<std::unique_ptr<Module>> parse(StringRef bitcode,
+                                               Module &module) {
+  auto host = parseBitcodeFile(MemoryBufferRef(bitcode, "steep host code"),
+                               module.getContext());
+  if (!host)
+    return host.takeError();
+  (*host)->setDataLayout(module.getDataLayout());
+  (*host)->setTargetTriple(module.getTargetTriple());
+  return host;
+}
+
+/// The solvers' code for the widest vectors whose FMAs `cpu` has.
+static StringRef selectOracle(const CPU &cpu) {
+  auto has = [&](StringRef name) {
+    return any_of(cpu.required, [&](const CPUFeature *feature) {
+      return name == feature->llvmName;
+    });
+  };
+  if (!has("avx2") || !has("fma"))
+    return bytesOf(oracleBaseline);
+  return has("avx512f") ? bytesOf(oracleAVX512) : bytesOf(oracleAVX2);
+}
+
+Error linkHostKernels(Module &module, const CPU &cpu) {
+  auto solvers = parse(selectOracle(cpu), module);
+  if (!solvers)
+    return solvers.takeError();
+  // Templates are merged here and nowhere else.
+  for (GlobalObject &object : (*solvers)->global_objects()) {
+    object.setComdat(nullptr);
+    if (!object.isDeclaration() && !object.hasLocalLinkage() &&
+        object.getName() != "steep_kernel_row_diameter")
+      object.setLinkage(GlobalValue::InternalLinkage);
+  }
+  if (Linker::linkModules(module, std::move(*solvers)))
+    return createStringError("the host's solvers do not link to the kernels");
+  return Error::success();
 }
 
 void setKernelTarget(Module &module, const CPU &cpu) {
@@ -55,12 +97,9 @@ Error linkHostCode(Module &module, StringRef name, bool withGPU) {
     files.append({bytesOf(hostCudaDevice), bytesOf(hostCudaDriver),
                   bytesOf(hostCudaStep)});
   for (StringRef bitcode : files) {
-    auto host = parseBitcodeFile(MemoryBufferRef(bitcode, "steep host code"),
-                                 module.getContext());
+    auto host = parse(bitcode, module);
     if (!host)
       return host.takeError();
-    (*host)->setDataLayout(module.getDataLayout());
-    (*host)->setTargetTriple(module.getTargetTriple());
     if (Linker::linkModules(module, std::move(*host)))
       return createStringError("the host code does not link to the kernels");
   }

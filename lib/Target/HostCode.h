@@ -13,6 +13,10 @@
 
 namespace steepc {
 
+/// Links the solvers that kernels with `isHost` name; their code is for `cpu`
+/// once setKernelTarget() has seen it.
+llvm::Error linkHostKernels(llvm::Module &module, const CPU &cpu);
+
 /// Every function of the module uses `cpu`, and vectors as wide as it has.
 void setKernelTarget(llvm::Module &module, const CPU &cpu);
 

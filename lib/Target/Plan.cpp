@@ -7,6 +7,7 @@
 #include "lib/Target/Plan.h"
 
 #include "dialects/Block/Block.h"
+#include "dialects/Geo/Geo.h"
 #include "dialects/Optim/Optim.h"
 #include "lib/Target/Costs.h"
 #include "lib/Target/Host/Tables.h"
@@ -77,6 +78,13 @@ int64_t Plan::stateCount() const {
       [](int64_t sum, const Parameter &p) { return sum + p.states.size(); });
 }
 
+bool Plan::hasHostKernels() const {
+  return llvm::any_of(functions, [](const StepFunction &function) {
+    return llvm::any_of(function.kernels,
+                        [](const Kernel &kernel) { return kernel.isHost; });
+  });
+}
+
 static StringRef roleOf(func::FuncOp function, unsigned argument) {
   auto role = function.getArgAttrOfType<StringAttr>(argument, "optim.role");
   return role ? role.getValue() : StringRef();
@@ -92,6 +100,9 @@ public:
 
   FailureOr<StepFunction> read() {
     step.symbol = function.getSymName().str();
+    if (auto ratio = function->getAttrOfType<FloatAttr>(
+            geo::GeoDialect::guaranteeAttrName))
+      step.guarantee = ratio.getValueAsDouble();
     if (failed(readArguments()))
       return failure();
     WalkResult result = function.walk([&](func::CallOp call) {
@@ -191,7 +202,11 @@ FailureOr<Slot> StepReader::slotOf(Value value, func::CallOp call) {
 
 LogicalResult StepReader::readCall(func::CallOp call) {
   auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-  if (!kernel || !kernel->hasAttr(block::BlockDialect::kernelAttrName))
+  StringAttr host;
+  if (kernel)
+    host = kernel->getAttrOfType<StringAttr>(block::BlockDialect::hostAttrName);
+  if (!host &&
+      (!kernel || !kernel->hasAttr(block::BlockDialect::kernelAttrName)))
     return call.emitOpError("expected a call of a kernel");
   auto grid =
       kernel->getAttrOfType<IntegerAttr>(block::BlockDialect::gridAttrName);
@@ -203,7 +218,8 @@ LogicalResult StepReader::readCall(func::CallOp call) {
            << call.getNumOperands() << " arguments, more than "
            << int(STEEP_MAX_SLOTS);
   Kernel entry;
-  entry.symbol = kernel.getSymName().str();
+  entry.symbol = (host ? host.getValue() : kernel.getSymName()).str();
+  entry.isHost = bool(host);
   entry.grid = grid.getInt();
   if (Attribute config = kernel->getAttr(block::BlockDialect::configAttrName))
     llvm::raw_string_ostream(entry.config) << config;
@@ -213,7 +229,8 @@ LogicalResult StepReader::readCall(func::CallOp call) {
       return failure();
     entry.slots.push_back(*slot);
   }
-  Cost cost = estimateCost(kernel);
+  // What a solver does is not known before it runs.
+  Cost cost = host ? Cost() : estimateCost(kernel);
   entry.bytes = cost.bytes;
   entry.flops = cost.flops;
   step.kernels.push_back(std::move(entry));

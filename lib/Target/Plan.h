@@ -51,6 +51,7 @@ struct Kernel {
   std::vector<Slot> slots;
   /// For one matrix: memory that is read and written, and arithmetic.
   double bytes = 0, flops = 0;
+  bool isHost = false; ///< the symbol is a function that steepc links in
 };
 
 struct StepFunction {
@@ -58,6 +59,8 @@ struct StepFunction {
   std::vector<Kernel> kernels;
   int64_t workspaceBytes = 0; ///< for one matrix; a multiple of 64
   int64_t squaresCount = 0;   ///< FP64 results of a squares function
+  /// What a relaxed geometry reaches at least of the one that was asked for.
+  std::optional<double> guarantee;
   double bytes() const;
   double flops() const;
 };
@@ -114,6 +117,7 @@ struct Plan {
   int64_t workspaceBytes = 0; ///< of the whole step on the CPU
 
   int64_t stateCount() const;
+  bool hasHostKernels() const;
 };
 
 /// Reads a module at the block level. Reports what is not as it should be on

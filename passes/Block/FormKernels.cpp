@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
+#include "dialects/Geo/Geo.h"
 #include "passes/Block/Levels.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/Placement.h"
@@ -51,6 +52,8 @@ public:
 
   /// What the step hands over, a `Storage *` or a scalar for each argument.
   SmallVector<PointerUnion<Storage *, Value>> arguments;
+  /// Numbers that follow them.
+  SmallVector<TypedAttr> constants;
 
 private:
   Value getArgument(Type type, PointerUnion<Storage *, Value> what);
@@ -62,6 +65,7 @@ private:
   Value read(Value value);
   void cloneOp(Operation *op);
   void writeStores();
+  void declareHost(geo::HostKernelOpInterface op);
   OpBuilder atTop();
 
   const Placement &placement;
@@ -208,10 +212,46 @@ void KernelBuilder::writeStores() {
   }
 }
 
+/// The kernel is a function of the host: a declaration that says which one, and
+/// arguments in the order that the interface promises.
+void KernelBuilder::declareHost(geo::HostKernelOpInterface op) {
+  SmallVector<Type> types;
+  auto add = [&](PointerUnion<Storage *, Value> what) {
+    auto *storage = dyn_cast<Storage *>(what);
+    types.push_back(storage ? Type(storage->type)
+                            : cast<Value>(what).getType());
+    arguments.push_back(what);
+  };
+  for (Value operand : op->getOperands())
+    if (isa<TensorType>(operand.getType()))
+      add(placement.storageOf.lookup(operand));
+    else
+      add(operand);
+  for (Value result : op->getResults())
+    add(placement.storageOf.lookup(result));
+  add(call.scratch);
+  for (TypedAttr constant : op.getHostConstants()) {
+    constants.push_back(constant);
+    types.push_back(constant.getType());
+  }
+  Builder b(op->getContext());
+  kernel.setFunctionType(b.getFunctionType(types, {}));
+  kernel.setPrivate();
+  kernel->setAttr(BlockDialect::hostAttrName,
+                  b.getStringAttr(op.getHostSymbol()));
+  kernel->setAttr(BlockDialect::opAttrName,
+                  b.getStringAttr(op->getName().getStringRef()));
+  kernel->setAttr(BlockDialect::gridAttrName, b.getI64IntegerAttr(1));
+}
+
 func::FuncOp KernelBuilder::build(Location loc, StringRef name) {
   MLIRContext *context = loc.getContext();
   body = OpBuilder(context);
   kernel = func::FuncOp::create(loc, name, FunctionType::get(context, {}, {}));
+  if (call.scratch) {
+    declareHost(cast<geo::HostKernelOpInterface>(call.ops.front()));
+    return kernel;
+  }
   kernel->setAttr(BlockDialect::kernelAttrName, UnitAttr::get(context));
   Block *block = kernel.addEntryBlock();
   body.setInsertionPointToStart(block);
@@ -262,8 +302,13 @@ static Block *makeStep(func::FuncOp func, const Placement &placement) {
   return func.addEntryBlock();
 }
 
-/// A call's operand: memory, or the number of a scalar among the arguments.
-using Operand = std::pair<Storage *, unsigned>;
+/// A call's operand: memory, a constant, or the number of a scalar among the
+/// arguments.
+struct Operand {
+  Storage *storage = nullptr;
+  unsigned argument = 0;
+  TypedAttr constant = {};
+};
 using KernelCall = std::pair<func::FuncOp, SmallVector<Operand>>;
 
 /// Replaces the update by the calls of its kernels.
@@ -274,7 +319,9 @@ static void writeStep(func::FuncOp func, const Placement &placement,
   OpBuilder b = OpBuilder::atBlockEnd(block);
   llvm::DenseMap<Storage *, Value> views;
   auto getValue = [&](Operand operand) -> Value {
-    auto [storage, scalar] = operand;
+    auto [storage, scalar, constant] = operand;
+    if (constant)
+      return arith::ConstantOp::create(b, loc, constant);
     if (!storage)
       return block->getArgument(scalar);
     if (storage->argument >= 0)
@@ -311,6 +358,7 @@ struct FormKernelsPass : block::impl::FormKernelsBase<FormKernelsPass> {
 
 private:
   LogicalResult split(func::FuncOp func, SymbolTable &symbols);
+  LogicalResult checkHostCall(Operation *op);
   func::FuncOp addKernel(func::FuncOp kernel, func::FuncOp step,
                          unsigned &count, SymbolTable &symbols);
 
@@ -339,6 +387,23 @@ func::FuncOp FormKernelsPass::addKernel(func::FuncOp kernel, func::FuncOp step,
   return kernel;
 }
 
+/// The host's function reads memory and arguments of the step as they are.
+LogicalResult FormKernelsPass::checkHostCall(Operation *op) {
+  if (!hostKernels)
+    return op->emitOpError("is computed by a solver of the host, which this "
+                           "target has not; geo.row_diameter with form = "
+                           "\"relax\" runs everywhere");
+  for (Value operand : op->getOperands()) {
+    bool isTensor = isa<TensorType>(operand.getType());
+    if (isTensor ? isView(operand.getDefiningOp())
+                 : !isa<BlockArgument>(operand))
+      return op->emitOpError("expected every scalar to be an argument of the "
+                             "rule, such as its learning rate, and no slice "
+                             "of a matrix: the host's solver computes neither");
+  }
+  return success();
+}
+
 LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
   separateResults(func);
   FailureOr<KernelGraph> graph = KernelGraph::build(func);
@@ -348,6 +413,9 @@ LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
   if (failed(placement))
     return failure();
 
+  for (const Call &call : placement->calls)
+    if (call.scratch && failed(checkHostCall(call.ops.front())))
+      return failure();
   SmallVector<KernelCall> calls;
   unsigned count = 0;
   for (const Call &call : placement->calls) {
@@ -357,9 +425,11 @@ LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
     for (PointerUnion<Storage *, Value> what : builder.arguments) {
       auto scalar = dyn_cast<Value>(what);
       calls.back().second.push_back(
-          scalar ? Operand(nullptr, cast<BlockArgument>(scalar).getArgNumber())
-                 : Operand(cast<Storage *>(what), 0));
+          scalar ? Operand{nullptr, cast<BlockArgument>(scalar).getArgNumber()}
+                 : Operand{cast<Storage *>(what)});
     }
+    for (TypedAttr constant : builder.constants)
+      calls.back().second.push_back(Operand{nullptr, 0, constant});
   }
   writeStep(func, *placement, calls);
   workspaceBytes += placement->workspaceBytes;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Block/KernelGraph.h"
 
+#include "dialects/Geo/Geo.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -168,6 +170,20 @@ LogicalResult KernelGraph::analyze(Operation *op) {
                            "kernels to be formed of instantiated rules");
   Work work;
   work.op = op;
+  if (auto host = dyn_cast<geo::HostKernelOpInterface>(op);
+      host && !host.getHostSymbol().empty()) {
+    // Every value is needed, and made, whole.
+    work.isHost = true;
+    for (Value operand : op->getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      work.operands.push_back(Access(type ? type.getRank() : 0, -1));
+    }
+    for (Value result : op->getResults())
+      work.results.push_back(
+          Access(cast<RankedTensorType>(result.getType()).getRank(), -1));
+    works.insert({op, work});
+    return success();
+  }
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
     SmallVector<utils::IteratorType> iterators = readInsertion(insert, work);
     findGrid(work, iterators, work.operands[0],
@@ -301,6 +317,8 @@ bool KernelGraph::join(Operation *op, ArrayRef<Read> reads, unsigned index) {
   if (!fused && !shared)
     return false;
 
+  if (kernel.isHost || work.isHost)
+    return refuse("the host's solver is a kernel of its own");
   bool contraction = kernel.hasContraction || work.isContraction;
   if (kernel.hasContraction && work.isContraction)
     return refuse("a kernel holds one product");
@@ -348,6 +366,7 @@ void KernelGraph::place(Operation *op) {
     kernels.emplace_back();
     kernels.back().grid.assign(work.gridSizes);
     kernels.back().hasContraction = work.isContraction;
+    kernels.back().isHost = work.isHost;
   }
   kernelOf[op] = index;
   kernels[index].ops.push_back(op);

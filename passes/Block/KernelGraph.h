@@ -34,6 +34,8 @@ struct Work {
   /// A product of matrices: wants tiles of two dimensions, and to be the only
   /// one of its kernel.
   bool isContraction = false;
+  /// Done by a function of the host: shares its kernel with nothing.
+  bool isHost = false;
 };
 
 /// A value in memory or of another op that some op reads.
@@ -50,6 +52,7 @@ struct Kernel {
   /// Sizes of the result dimensions that blocks are cut along.
   SmallVector<int64_t, 2> grid;
   bool hasContraction = false;
+  bool isHost = false;
   /// What the ops read and the kernel does not make.
   llvm::SmallSetVector<Value, 8> reads;
 };

@@ -57,6 +57,11 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
 
     Kernels that equal one another are formed once.
 
+    An op with `HostKernelOpInterface` is a kernel of its own, a declaration with
+    `block.host` and `block.op`; its arguments are operands, results, work space
+    and constants, in this order. A target that has no host sets
+    `host-kernels=false`, and such an op is an error.
+
     Remarks of the category `block-form-kernels` tell what was fused and what
     was not, and why.
   }];
@@ -64,6 +69,9 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
     "mlir::arith::ArithDialect", "mlir::block::BlockDialect",
     "mlir::bufferization::BufferizationDialect", "mlir::func::FuncDialect",
     "mlir::memref::MemRefDialect", "mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"hostKernels", "host-kernels", "bool", "true",
+      "whether functions of the host can be kernels">];
   let statistics = [
     Statistic<"numKernels", "kernels", "Number of kernels formed">,
     Statistic<"workspaceBytes", "workspace-bytes", "Bytes of workspace, summed over updates">];

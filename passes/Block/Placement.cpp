@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Block/Placement.h"
 
+#include "dialects/Geo/Geo.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 
@@ -199,9 +201,22 @@ void Placement::placeCrossings(const KernelGraph &graph) {
       }
 }
 
+/// A function of the host writes every result, wanted or not, and works in
+/// memory that it is handed.
+void Placement::prepareHostCall(Operation *op, Call &call) {
+  for (Value result : op->getResults())
+    if (!storageOf.lookup(result))
+      storageOf[result] = addStorage(result.getType());
+  auto host = cast<geo::HostKernelOpInterface>(op);
+  call.scratch = addStorage(RankedTensorType::get(
+      {host.getWorkspaceBytes()}, IntegerType::get(op->getContext(), 8)));
+}
+
 void Placement::addCalls(const KernelGraph &graph) {
   for (const Kernel &kernel : graph.kernels) {
     Call call;
+    if (kernel.isHost)
+      prepareHostCall(kernel.ops.front(), call);
     for (Operation *op : kernel.ops) {
       auto insert = dyn_cast<tensor::InsertSliceOp>(op);
       if (!insert) {
@@ -243,6 +258,8 @@ void Placement::addCalls(const KernelGraph &graph) {
       store.to->use(index);
       read(stripViews(store.value));
     }
+    if (call.scratch)
+      call.scratch->use(index);
   }
 }
 

@@ -58,6 +58,8 @@ struct Store {
 struct Call {
   SmallVector<Operation *> ops;
   SmallVector<Store> stores;
+  /// Of a function of the host, which is all of the call: its work space.
+  Storage *scratch = nullptr;
 };
 
 /// Results of an update that are more than arguments: their role and type.
@@ -87,6 +89,7 @@ private:
   LogicalResult placeResults(func::FuncOp func, const KernelGraph &graph);
   LogicalResult placeInsertions(const KernelGraph &graph);
   void placeCrossings(const KernelGraph &graph);
+  void prepareHostCall(Operation *op, Call &call);
   void addCalls(const KernelGraph &graph);
   void addFinalCopies();
   void packWorkspace();

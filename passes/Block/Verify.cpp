@@ -164,7 +164,8 @@ static LogicalResult verifyStep(func::FuncOp step, ModuleOp module) {
       return op.emitOpError("is in a step; expected only views of the "
                             "workspace and calls of kernels");
     auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
-    if (!callee || !callee->hasAttr(BlockDialect::kernelAttrName))
+    if (!callee || !(callee->hasAttr(BlockDialect::kernelAttrName) ||
+                     callee->hasAttr(BlockDialect::hostAttrName)))
       return call.emitOpError("expected a step to call kernels, got @")
              << call.getCallee();
   }

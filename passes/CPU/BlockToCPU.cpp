@@ -138,9 +138,13 @@ struct BlockToCPUPass : block::impl::BlockToCPUBase<BlockToCPUPass> {
       return signalPassFailure();
     LowerToLLVMOptions options(&getContext());
     LLVMTypeConverter types(&getContext(), options);
-    // Steps call kernels, so they go first.
+    // Steps call kernels, so they go first. The host's kernels are linked by
+    // their own names.
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (func->hasAttr(BlockDialect::stepAttrName))
+        func.erase();
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (func->hasAttr(BlockDialect::hostAttrName))
         func.erase();
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (func->hasAttr(BlockDialect::kernelAttrName) &&

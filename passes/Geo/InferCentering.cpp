@@ -63,7 +63,12 @@ struct InferCentering : mlir::geo::impl::InferCenteringBase<InferCentering> {
     IRRewriter rewriter(&getContext());
     for (CommonBallOp op : collect<CommonBallOp>(function)) {
       rewriter.setInsertionPoint(op);
-      rewriter.replaceOp(op, *op.decomposeOperation(rewriter));
+      Value answer = op.decomposeOperation(rewriter)->front();
+      // What is promised of it stays visible.
+      if (Attribute guarantee = op->getAttr(GeoDialect::guaranteeAttrName))
+        answer.getDefiningOp<CenterOp>().getInput().getDefiningOp()->setAttr(
+            GeoDialect::guaranteeAttrName, guarantee);
+      rewriter.replaceOp(op, answer);
     }
 
     // Centred operands first: a value replaced by its equal keeps what is

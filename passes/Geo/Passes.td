@@ -60,6 +60,21 @@ def InferCentering : GeoPass<"geo-infer-centering"> {
   ];
 }
 
+def RelaxRowDiameter : GeoPass<"geo-relax-row-diameter"> {
+  let summary = "write row diameters that may be relaxed as common balls";
+  let description = [{
+    Replaces every `geo.row_diameter` whose form is "relax" by `geo.common_ball`
+    of the same radius, without eps: all rows in one ball of radius r are no
+    farther apart than 2 r. Other forms stay. The answer decreases `<G, S>` by at
+    least sqrt((k+1)/(2k)) of what was asked for, k = min(m - 1, n) being no less
+    than the rank of the centred gradient (arXiv:2608.22253); this number stands
+    as `geo.guarantee` on the new op and on the function, and in a remark.
+
+    A relaxed op has no bounds: uses of them are an error. The shape must be
+    static.
+  }];
+}
+
 def ExpandSpectral : GeoPass<"geo-expand-spectral"> {
   let summary = "write geometries that need a whole matrix as their products";
   let description = [{

@@ -41,6 +41,12 @@ std::string StepMetrics::json() const {
     json["head_diameter"] = *headDiameter;
   if (hilbertRms)
     json["hilbert_rms"] = *hilbertRms;
+  if (headDecrease)
+    json["head_decrease"] = *headDecrease;
+  if (headCertificate)
+    json["head_certificate"] = *headCertificate;
+  if (headGap)
+    json["head_gap"] = *headGap;
   return json.dump();
 }
 
@@ -72,6 +78,12 @@ StepMetrics StepMetrics::parse(const std::string &line,
     metrics.headDiameter = numberAt(value, "head_diameter");
   if (json.contains("hilbert_rms"))
     metrics.hilbertRms = numberAt(value, "hilbert_rms");
+  if (json.contains("head_decrease"))
+    metrics.headDecrease = numberAt(value, "head_decrease");
+  if (json.contains("head_certificate"))
+    metrics.headCertificate = numberAt(value, "head_certificate");
+  if (json.contains("head_gap"))
+    metrics.headGap = numberAt(value, "head_gap");
   return metrics;
 }
 

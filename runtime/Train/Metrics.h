@@ -31,6 +31,14 @@ struct StepMetrics {
   std::optional<double> valLoss;      ///< `val_loss`, after the update
   std::optional<double> headDiameter; ///< `head_diameter`, D(S_t)
   std::optional<double> hilbertRms;   ///< `hilbert_rms`
+  /// `head_decrease`: -<G, S_t>, what the head's step takes off this batch's
+  /// loss, to first order.
+  std::optional<double> headDecrease;
+  /// `head_certificate`: what RowNorm reaches at least of the exact oracle, for
+  /// the direction that the head's oracle was fed.
+  std::optional<double> headCertificate;
+  /// `head_gap`: what S_t lacks at most of the exact oracle at its D(S_t).
+  std::optional<double> headGap;
 
   std::string json() const;
   /// Throws Error; `origin` says where the line stands.

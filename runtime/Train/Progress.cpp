@@ -75,6 +75,10 @@ void Progress::step(const StepMetrics &metrics, double wall) {
     text += fmt::format(" | D {:.3e}", *metrics.headDiameter);
   if (metrics.hilbertRms)
     text += fmt::format(" | Hilbert RMS {:.3e}", *metrics.hilbertRms);
+  if (metrics.headCertificate)
+    text += fmt::format(" | certificate {:.4f}", *metrics.headCertificate);
+  if (metrics.headGap)
+    text += fmt::format(" | gap {:.1e}", *metrics.headGap);
   if (mode == ProgressMode::Plain) {
     std::fprintf(stream, "%s\n", text.c_str());
     std::fflush(stream);

@@ -94,6 +94,7 @@ void RunConfig::resolve() {
   checkRange("--diameter-every", diameterEvery, 0, many);
   checkRange("--hilbert-every", hilbertEvery, 0, many);
   checkRange("--hilbert-positions", hilbertPositions, 1, 1 << 24);
+  checkRange("--oracle-every", oracleEvery, 0, many);
   if (stopAt != 0)
     checkRange("--stop-at", stopAt, 1, steps);
   for (const auto &[group, rate] : lr)
@@ -137,6 +138,7 @@ std::string RunConfig::json() const {
   json["diameter_every"] = diameterEvery;
   json["hilbert_every"] = hilbertEvery;
   json["hilbert_positions"] = hilbertPositions;
+  json["oracle_every"] = oracleEvery;
   return json.dump(2) + "\n";
 }
 
@@ -174,6 +176,9 @@ RunConfig RunConfig::parse(const std::string &text, const std::string &origin) {
   config.diameterEvery = value.at("diameter_every").integer();
   config.hilbertEvery = value.at("hilbert_every").integer();
   config.hilbertPositions = value.at("hilbert_positions").integer();
+  // Runs of before there was this measurement do not have it.
+  if (json.contains("oracle_every"))
+    config.oracleEvery = value.at("oracle_every").integer(0);
   return config;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Files.h"
 #include "runtime/Geometry/Measure.h"
+#include "runtime/Geometry/StepQuality.h"
 #include "runtime/Train/Metrics.h"
 #include "runtime/Train/Presets.h"
 #include "runtime/Train/Report.h"
@@ -174,14 +175,46 @@ bool Trainer::validationDue(int64_t step) const {
          data->validationSequences() > 0;
 }
 
-/// D(S_t) and the Hilbert RMS of the increment that was just applied.
+bool Trainer::measurementDue(int64_t step) const {
+  return due(step, options.diameterEvery, options.steps) ||
+         due(step, options.hilbertEvery, options.steps) ||
+         due(step, options.oracleEvery, options.steps);
+}
+
+/// The increment that was just applied.
 void Trainer::measure(StepMetrics &metrics) {
   if (headIndex < 0)
     return;
   if (due(metrics.step, options.diameterEvery, options.steps))
     metrics.headDiameter = rowDiameter(increment, &pool);
-  if (!due(metrics.step, options.hilbertEvery, options.steps))
-    return;
+  if (due(metrics.step, options.hilbertEvery, options.steps))
+    measureHilbert(metrics);
+  if (due(metrics.step, options.oracleEvery, options.steps))
+    measureOracle(metrics);
+}
+
+/// The step against the exact row-diameter oracle. What the head's oracle was
+/// fed is its average of gradients, up to a positive factor, or the gradient
+/// where there is none; a rule of another kind (AdamW) has no such direction,
+/// and is compared on the gradient, too.
+void Trainer::measureOracle(StepMetrics &metrics) {
+  const Manifest &manifest = optimizer->manifest();
+  std::size_t first = 0;
+  for (int64_t i = 0; i < headIndex; ++i)
+    first += manifest.parameters[i].states.size();
+  const Tensor &gradient = arguments.gradients[headIndex];
+  Tensor direction = gradient;
+  const auto &states = manifest.parameters[headIndex].states;
+  if (states.size() == 1 &&
+      (states[0].convention == "ema" || states[0].convention == "sum"))
+    direction = arguments.states[first];
+  const StepQuality quality = stepQuality(direction, increment, &pool);
+  metrics.headDecrease = firstOrderDecrease(gradient, increment);
+  metrics.headCertificate = quality.certificate;
+  metrics.headGap = quality.gap;
+}
+
+void Trainer::measureHilbert(StepMetrics &metrics) {
   const int64_t sequences =
       std::min(data->validationSequences(),
                (options.hilbertPositions + options.seq - 1) / options.seq);
@@ -224,9 +257,7 @@ Trainer::Outcome Trainer::takeStep(MetricsLog &log) {
     return Outcome::Interrupted;
   lastLoss = metrics.loss;
   metrics.lrScale = schedule.scale(counters.step);
-  const bool measured =
-      due(metrics.step, options.diameterEvery, options.steps) ||
-      due(metrics.step, options.hilbertEvery, options.steps);
+  const bool measured = measurementDue(metrics.step);
   const StepResult result = update(metrics.lrScale, measured);
   metrics.seconds = secondsSince(begin);
   metrics.gradNorm = result.gradNorm;

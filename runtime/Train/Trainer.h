@@ -79,6 +79,9 @@ private:
   bool forwardBackward(double &loss);
   StepResult update(double scale, bool wantIncrement);
   void measure(StepMetrics &metrics);
+  void measureHilbert(StepMetrics &metrics);
+  void measureOracle(StepMetrics &metrics);
+  bool measurementDue(int64_t step) const;
   /// Mean loss over the validation sequences; nothing where a signal came.
   std::optional<double> validate();
   bool validationDue(int64_t step) const;

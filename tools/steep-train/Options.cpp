@@ -134,6 +134,10 @@ void addRunFields(Fields &fields) {
              "measure the Hilbert RMS likewise (500; 0: never)");
   fields.add("--hilbert-positions", &RunConfig::hilbertPositions,
              "validation positions of the Hilbert RMS (8192)");
+  fields.add("--oracle-every", &RunConfig::oracleEvery,
+             "compare the head's step with the exact row-diameter oracle "
+             "likewise: decrease, certificate, and gap where the vocabulary is "
+             "small (0: never)");
   fields.addCount("--stop-at", &RunConfig::stopAt,
                   "save and stop after this step; --resume continues");
 }

@@ -62,6 +62,20 @@ inline const typename VectorOf<T>::type &vectorAt(const T *memory) {
   return *reinterpret_cast<const typename VectorOf<T>::type *>(memory);
 }
 
+/// sum + scalar * vector, rounded once where the machine can. Not left to the
+/// compiler: a compiled step contracts nothing by itself.
+template <typename T>
+inline typename VectorOf<T>::type multiplyAdd(T scalar,
+                                              typename VectorOf<T>::type vector,
+                                              typename VectorOf<T>::type sum) {
+#if defined(__clang__) && defined(__FMA__)
+  const typename VectorOf<T>::type zero = {};
+  return __builtin_elementwise_fma(scalar - zero, vector, sum);
+#else
+  return sum + scalar * vector;
+#endif
+}
+
 /// C += sign A B for tileRows rows of A and one panel of B.
 template <typename T>
 inline void multiplyTile(const T *a, int64_t lda, const T *b, int64_t depth,
@@ -80,7 +94,7 @@ inline void multiplyTile(const T *a, int64_t lda, const T *b, int64_t depth,
       const T scalar = a[i * lda + k];
 #pragma GCC unroll 8
       for (int p = 0; p < parts; ++p)
-        sums[i][p] += scalar * row[p];
+        sums[i][p] = multiplyAdd(scalar, row[p], sums[i][p]);
     }
   }
 #pragma GCC unroll 8

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/Geometry/Certificate.h"
+#include "lib/Reference/Oracle.h"
 #include "runtime/Core/ThreadPool.h"
 #include "runtime/Geometry/Measure.h"
 #include "runtime/Geometry/Oracle.h"
@@ -41,6 +42,12 @@ void expectHonest(const Tensor &g) {
   // The sweep is worth something, and the cheap one is no worse than Jung.
   EXPECT_GE(flow.ratio, certificate.ratio * (1 - 1e-12));
   EXPECT_GE(certificate.ratio, std::sqrt(0.5));
+  if (g.dtype() == DType::F64) {
+    const double plain = reference::rowNormCertificate(
+        {static_cast<std::size_t>(g.dim(0)), static_cast<std::size_t>(g.dim(1)),
+         g.f64()});
+    EXPECT_NEAR(certificate.ratio, std::min(plain, 1.0), 1e-9);
+  }
   EXPECT_GE(certificate.effectiveRows, 2 * (1 - 1e-9));
   EXPECT_LE(certificate.effectiveRows,
             static_cast<double>(g.dim(0)) * (1 + 1e-9));

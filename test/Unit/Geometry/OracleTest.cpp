@@ -10,9 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/Geometry/Oracle.h"
+#include "lib/Reference/Oracle.h"
+#include "lib/Schedules/RowDiameter.h"
 #include "runtime/Core/Error.h"
 #include "test/Unit/Geometry/Clouds.h"
-#include "test/Unit/Geometry/SecondSolver.h"
 
 #include <cmath>
 #include <filesystem>
@@ -135,7 +136,10 @@ TEST(Oracle, AgreesWithASecondSolver) {
       const OracleAnswer answer = solveRowDiameter(g);
       expectSound(g, answer, 1);
       EXPECT_LE(answer.report.gap, 1e-6);
-      const auto [lower, upper] = clouds::solveByADMM(g, 1e-5, 20000);
+      const auto [lower, upper] =
+          reference::tension({static_cast<std::size_t>(rows),
+                              static_cast<std::size_t>(columns), g.f64()},
+                             1e-5, 20000);
       EXPECT_LE(upper - lower, 2e-3 * upper);
       // Any two certified intervals of one number overlap.
       EXPECT_LE(lower, answer.report.upper * (1 + 1e-11));
@@ -323,4 +327,26 @@ TEST(Oracle, AllInstructionSetsAgree) {
 #endif
   problem.arenaBytes -= 64;
   EXPECT_EQ(oracle::baseline::solve(problem).status, Status::ArenaSmall);
+}
+
+TEST(Oracle, TheCompilerKnowsItsMemory) {
+  using steep::schedules::RowDiameterForm;
+  for (int64_t rows : {1, 2, 3, 40, 64, 65, 256, 300, 769, 1000, 4096})
+    for (int64_t columns : {1, 31, 64, 100, 512, 4096})
+      for (Form form : {Form::Exact, Form::Repair})
+        EXPECT_EQ(schedules::rowDiameterBytes(
+                      static_cast<RowDiameterForm>(form), rows, columns),
+                  oracle::baseline::arenaBytes(form, rows, columns))
+            << rows << "x" << columns;
+  for (RowDiameterForm form :
+       {RowDiameterForm::Exact, RowDiameterForm::Repair}) {
+    const auto limits = schedules::rowDiameterLimits(form);
+    const Form same = static_cast<Form>(form);
+    EXPECT_GT(oracle::baseline::arenaBytes(same, limits.rows, limits.columns),
+              0);
+    EXPECT_EQ(oracle::baseline::arenaBytes(same, limits.rows + 1, 1), -1);
+    EXPECT_EQ(oracle::baseline::arenaBytes(same, 1, limits.columns + 1), -1);
+    EXPECT_EQ(schedules::rowDiameterBytes(form, limits.rows + 1, 1), -1);
+    EXPECT_EQ(schedules::rowDiameterBytes(form, 1, limits.columns + 1), -1);
+  }
 }

@@ -34,11 +34,16 @@ TEST(Metrics, RoundTrip) {
   metrics.valLoss = 2.5;
   metrics.headDiameter = 1e-3;
   metrics.hilbertRms = 1e-2;
+  metrics.headDecrease = 0.125;
+  metrics.headCertificate = 0.75;
+  metrics.headGap = 0.25;
   EXPECT_EQ(metrics.json(),
             R"({"step":7,"tokens":700,"loss":7.1,"grad_norm":)"
             R"(0.3333333333333333,"lr_scale":0.0,"seconds":0.5,)"
             R"("tokens_per_s":200.0,"skipped":false,"val_loss":2.5,)"
-            R"("head_diameter":0.001,"hilbert_rms":0.01})");
+            R"("head_diameter":0.001,"hilbert_rms":0.01,)"
+            R"("head_decrease":0.125,"head_certificate":0.75,)"
+            R"("head_gap":0.25})");
   EXPECT_EQ(StepMetrics::parse(metrics.json(), "here").json(), metrics.json());
   metrics.gradNorm = std::numeric_limits<double>::infinity();
   metrics.skipped = true;

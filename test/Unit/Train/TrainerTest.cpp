@@ -116,6 +116,29 @@ TEST(Trainer, LeavesWhatARunLeaves) {
   EXPECT_GT(*metrics[7].hilbertRms, 0);
 }
 
+TEST(Trainer, ComparesTheHeadWithTheExactOracle) {
+  TemporaryFolder folder;
+  RunConfig config = smallRun(folder.path("run"));
+  config.oracleEvery = 3;
+  EXPECT_EQ(Session(config).trainer->run(), RunStatus::Complete);
+  const std::vector<StepMetrics> metrics =
+      readMetrics(folder.path("run/metrics.jsonl"));
+  ASSERT_EQ(metrics.size(), 8u);
+  for (const StepMetrics &m : metrics) {
+    const bool wanted = m.step % 3 == 0 || m.step == 8;
+    ASSERT_EQ(m.headCertificate.has_value(), wanted);
+    ASSERT_EQ(m.headDecrease.has_value(), wanted);
+    ASSERT_EQ(m.headGap.has_value(), wanted);
+    if (!wanted)
+      continue;
+    // RowNorm's step: no optimum, but within what is promised.
+    EXPECT_GE(*m.headCertificate, std::sqrt(0.5));
+    EXPECT_GT(*m.headGap, 1e-3);
+    EXPECT_LE(*m.headGap, 1 - *m.headCertificate + 1e-5);
+    EXPECT_GT(*m.headDecrease, 0);
+  }
+}
+
 TEST(Trainer, TheSameBitsAgain) {
   TemporaryFolder folder;
   Session(smallRun(folder.path("a"))).trainer->run();

@@ -1,4 +1,5 @@
-//===- SecondSolver.cpp - T(G) by another method --------------------------===//
+//===- Oracle.cpp - the row diameter's geometry, in plain loops
+//------------===//
 //
 // Part of the Steep project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,23 +13,25 @@
 // share (r_i - r_j)/V of what is left.
 //
 //===----------------------------------------------------------------------===//
-#include "test/Unit/Geometry/SecondSolver.h"
+#include "lib/Reference/Oracle.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
-using namespace steep;
+using namespace steep::reference;
 
 namespace {
 
 class ADMM {
 public:
-  explicit ADMM(const Tensor &gradient);
-  clouds::Interval solve(double tolerance, int64_t mostIterations);
+  explicit ADMM(const Matrix &gradient);
+  Tension solve(double tolerance, int64_t mostIterations);
 
 private:
   void iterate();
-  clouds::Interval bounds() const;
+  Tension bounds() const;
   double norm(const double *row) const {
     double sum = 0;
     for (int64_t k = 0; k < d; ++k)
@@ -46,15 +49,15 @@ private:
 
 } // namespace
 
-ADMM::ADMM(const Tensor &gradient)
-    : n(gradient.dim(0)), d(gradient.dim(1)), penalty(2.0 / (n * n)), g(n * d),
-      x(n * d), z(n * n * d), u(n * n * d) {
+ADMM::ADMM(const Matrix &gradient)
+    : n(int64_t(gradient.rows)), d(int64_t(gradient.cols)),
+      penalty(2.0 / (n * n)), g(n * d), x(n * d), z(n * n * d), u(n * n * d) {
   for (int64_t k = 0; k < d; ++k) {
     double mean = 0;
     for (int64_t i = 0; i < n; ++i)
-      mean += gradient.f64()[i * d + k] / static_cast<double>(n);
+      mean += gradient.data[i * d + k] / static_cast<double>(n);
     for (int64_t i = 0; i < n; ++i)
-      g[i * d + k] = gradient.f64()[i * d + k] - mean;
+      g[i * d + k] = gradient.data[i * d + k] - mean;
   }
   for (int64_t i = 0; i < n; ++i)
     scale += norm(&g[i * d]);
@@ -85,7 +88,7 @@ void ADMM::iterate() {
     }
 }
 
-clouds::Interval ADMM::bounds() const {
+Tension ADMM::bounds() const {
   std::vector<double> left = g, difference(d);
   double inner = 0, diameter = 0, tension = 0;
   for (int64_t i = 0; i < n; ++i)
@@ -108,15 +111,15 @@ clouds::Interval ADMM::bounds() const {
   return {diameter > 0 ? inner / diameter : 0, tension};
 }
 
-clouds::Interval ADMM::solve(double tolerance, int64_t mostIterations) {
-  clouds::Interval best{0, HUGE_VAL};
+Tension ADMM::solve(double tolerance, int64_t mostIterations) {
+  Tension best{0, HUGE_VAL};
   if (!(scale > 0))
     return {0, 0};
   for (int64_t k = 1; k <= mostIterations; ++k) {
     iterate();
     if (k % 25)
       continue;
-    const clouds::Interval now = bounds();
+    const Tension now = bounds();
     best.lower = std::max(best.lower, now.lower);
     best.upper = std::min(best.upper, now.upper);
     if (best.upper - best.lower <= tolerance * best.upper)
@@ -125,7 +128,32 @@ clouds::Interval ADMM::solve(double tolerance, int64_t mostIterations) {
   return {best.lower * scale, best.upper * scale};
 }
 
-clouds::Interval clouds::solveByADMM(const Tensor &gradient, double tolerance,
-                                     int64_t mostIterations) {
+Tension steep::reference::tension(const Matrix &gradient, double tolerance,
+                                  int64_t mostIterations) {
   return ADMM(gradient).solve(tolerance, mostIterations);
+}
+
+double steep::reference::rowDiameter(const Matrix &s) {
+  double most = 0;
+  for (std::size_t i = 0; i < s.rows; ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      double square = 0;
+      for (std::size_t k = 0; k < s.cols; ++k)
+        square += (s.at(i, k) - s.at(j, k)) * (s.at(i, k) - s.at(j, k));
+      most = std::max(most, square);
+    }
+  return std::sqrt(most);
+}
+
+double steep::reference::rowNormCertificate(const Matrix &gradient) {
+  const Matrix g = center(gradient);
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < g.rows; ++i) {
+    double square = 0;
+    for (std::size_t k = 0; k < g.cols; ++k)
+      square += g.at(i, k) * g.at(i, k);
+    sum += std::sqrt(square);
+    squares += square;
+  }
+  return sum > 0 ? 1 / std::sqrt(2 * (1 - squares / (sum * sum))) : 1;
 }

@@ -1,0 +1,102 @@
+//===- GeoOracles.cpp - oracles without a closed form ---------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Geo/Geo.h"
+#include "lib/Schedules/RowDiameter.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::geo;
+using namespace steep::schedules;
+
+static RowDiameterForm getSolverForm(RowDiameterOp op) {
+  return op.getForm() == "repair" ? RowDiameterForm::Repair
+                                  : RowDiameterForm::Exact;
+}
+
+/// The forms with a solver refuse what they cannot serve, once shapes are
+/// known.
+static LogicalResult verifySize(RowDiameterOp op) {
+  auto type = cast<RankedTensorType>(op.getGradient().getType());
+  if (op.isRelaxed() || !type.hasStaticShape())
+    return success();
+  RowDiameterForm form = getSolverForm(op);
+  RowDiameterLimits limits = rowDiameterLimits(form);
+  if (type.getDimSize(0) <= limits.rows && type.getDimSize(1) <= limits.columns)
+    return success();
+  InFlightDiagnostic diagnostic =
+      op.emitOpError("with form = \"")
+      << op.getForm() << "\" serves at most " << limits.rows << " rows and "
+      << limits.columns << " columns, but got " << type.getDimSize(0) << "x"
+      << type.getDimSize(1);
+  if (form == RowDiameterForm::Exact)
+    diagnostic << "; alternatives are form = \"repair\", feasible in a few "
+                  "sweeps over all pairs, and form = \"relax\", the common "
+                  "ball with its guarantee";
+  else
+    diagnostic << "; an alternative is form = \"relax\", the common ball with "
+                  "its guarantee";
+  return diagnostic;
+}
+
+LogicalResult RowDiameterOp::verify() {
+  StringRef form = getForm();
+  if (form != "exact" && form != "repair" && form != "relax")
+    return emitOpError("expected form to be \"exact\", \"repair\" or "
+                       "\"relax\", but got \"")
+           << form << '"';
+  double tolerance = getTolerance().convertToDouble();
+  if (!(tolerance > 0 && tolerance < 1))
+    return emitOpError("expected tolerance in (0, 1), but got ") << tolerance;
+  int64_t steps = getStepLimit();
+  if (steps < 0 || steps > 100000)
+    return emitOpError("expected steps in [0, 100000], but got ") << steps;
+  return verifySize(*this);
+}
+
+int64_t RowDiameterOp::getStepLimit() {
+  return static_cast<int64_t>(
+      getSteps().value_or(getForm() == "repair" ? 3 : 200));
+}
+
+FailureOr<SmallVector<Value>> RowDiameterOp::decomposeOperation(OpBuilder &) {
+  emitOpError("with form = \"")
+      << getForm() << "\" is no sequence of linalg ops; "
+      << (isRelaxed() ? "geo-relax-row-diameter rewrites it"
+                      : "block-form-kernels hands it to the host's solver");
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// What passes ask of it
+//===----------------------------------------------------------------------===//
+
+StringRef RowDiameterOp::getDualNorm() { return "2 T(G)"; }
+APFloat RowDiameterOp::getEps() { return APFloat(0.0); }
+void RowDiameterOp::setEps(APFloat) {}
+bool RowDiameterOp::isBlindToRowShifts() { return true; }
+bool RowDiameterOp::hasCenteredResult() { return true; }
+
+StringRef RowDiameterOp::getHostSymbol() {
+  return isRelaxed() ? "" : "steep_kernel_row_diameter";
+}
+
+int64_t RowDiameterOp::getWorkspaceBytes() {
+  auto type = cast<RankedTensorType>(getGradient().getType());
+  return rowDiameterBytes(getSolverForm(*this), type.getDimSize(0),
+                          type.getDimSize(1));
+}
+
+SmallVector<TypedAttr> RowDiameterOp::getHostConstants() {
+  auto type = cast<RankedTensorType>(getGradient().getType());
+  Builder b(getContext());
+  return {b.getI64IntegerAttr(type.getDimSize(0)),
+          b.getI64IntegerAttr(type.getDimSize(1)),
+          b.getI64IntegerAttr(static_cast<int64_t>(getSolverForm(*this))),
+          b.getF64FloatAttr(getTolerance().convertToDouble()),
+          b.getI64IntegerAttr(getStepLimit())};
+}

@@ -1,0 +1,78 @@
+//===- RelaxRowDiameter.cpp - row diameters as common balls ---------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Geo/Geo.h"
+#include "lib/Schedules/RowDiameter.h"
+#include "passes/Geo/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::geo {
+#define GEN_PASS_DEF_RELAXROWDIAMETER
+#include "passes/Geo/Passes.h.inc"
+} // namespace mlir::geo
+
+using namespace mlir;
+using namespace mlir::geo;
+
+static LogicalResult check(RowDiameterOp op) {
+  if (!op.getLower().use_empty() || !op.getUpper().use_empty())
+    return op.emitOpError("with form = \"relax\" has no bounds; expected only "
+                          "its increment to be used");
+  auto type = cast<RankedTensorType>(op.getGradient().getType());
+  if (!type.hasStaticShape())
+    return op.emitOpError("expected a static shape, on which the guarantee "
+                          "depends, but got ")
+           << type;
+  return success();
+}
+
+static void relax(RowDiameterOp op, func::FuncOp function,
+                  RewriterBase &rewriter) {
+  auto type = cast<RankedTensorType>(op.getGradient().getType());
+  double ratio =
+      steep::schedules::jungRatio(type.getDimSize(0), type.getDimSize(1));
+  Attribute guarantee = rewriter.getF64FloatAttr(ratio);
+  remark::analysis(op.getLoc(), remark::RemarkOpts::name("Relaxed")
+                                    .category("geo-relax-row-diameter")
+                                    .function(function.getName()))
+      << remark::add("the row diameter is relaxed to the common ball, which "
+                     "reaches at least {0} of the exact decrease",
+                     ratio);
+  rewriter.setInsertionPoint(op);
+  auto ball = CommonBallOp::create(rewriter, op.getLoc(), type,
+                                   op.getGradient(), op.getRadius(),
+                                   rewriter.getF64FloatAttr(0));
+  ball->setAttr(GeoDialect::guaranteeAttrName, guarantee);
+  function->setAttr(GeoDialect::guaranteeAttrName, guarantee);
+  rewriter.replaceAllUsesWith(op.getResult(), ball.getResult());
+  rewriter.eraseOp(op);
+}
+
+namespace {
+struct RelaxRowDiameter
+    : mlir::geo::impl::RelaxRowDiameterBase<RelaxRowDiameter> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<RowDiameterOp> ops;
+    getOperation().walk([&](RowDiameterOp op) {
+      if (op.isRelaxed())
+        ops.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (RowDiameterOp op : ops) {
+      if (failed(check(op)))
+        return signalPassFailure();
+      relax(op, getOperation(), rewriter);
+    }
+  }
+};
+} // namespace

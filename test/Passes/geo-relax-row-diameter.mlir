@@ -1,0 +1,23 @@
+// RUN: %limit steep-opt %s --pass-pipeline="builtin.module(func.func(geo-relax-row-diameter))" | FileCheck %s
+// RUN: %limit steep-opt %s --pass-pipeline="builtin.module(func.func(geo-relax-row-diameter,geo-infer-centering))" | FileCheck %s --check-prefix=CENTER
+
+// The guarantee is sqrt((k+1)/(2k)), k = 8, and travels with the ball.
+// CHECK-LABEL: func.func @relaxed(
+// CHECK-SAME:    attributes {geo.guarantee = 7.500000e-01 : f64}
+// CHECK:         %[[S:.*]] = geo.common_ball %{{.*}} radius(%{{.*}}) {geo.guarantee = 7.500000e-01 : f64} : tensor<64x8xf32>
+// CHECK-NEXT:    return %[[S]]
+// CENTER-LABEL: func.func @relaxed(
+// CENTER:         geo.max_row %{{.*}} radius(%{{.*}}) {geo.guarantee = 7.500000e-01 : f64}
+func.func @relaxed(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<64x8xf32>
+  return %s#0 : tensor<64x8xf32>
+}
+
+// Nothing is relaxed that was not allowed to be.
+// CHECK-LABEL: func.func @exact(
+// CHECK-NOT:     geo.guarantee
+// CHECK:         geo.row_diameter
+func.func @exact(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
+  %s:3 = geo.row_diameter %g radius(%r) {form = "exact"} : tensor<64x8xf32>
+  return %s#0 : tensor<64x8xf32>
+}

@@ -1,0 +1,151 @@
+//===- OracleStepTest.cpp - compiled steps of the row diameter ------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the compiled solver answers is feasible, by plain loops, and as steep as
+// the runtime's oracle says it can be.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Reference/Oracle.h"
+#include "runtime/Core/Artefact.h"
+#include "runtime/Core/ThreadPool.h"
+#include "runtime/Geometry/Oracle.h"
+#include "runtime/Geometry/StepQuality.h"
+#include "test/Unit/Core/TestSupport.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+
+using namespace steep;
+using reference::Matrix;
+using Shape = std::vector<int64_t>;
+
+namespace {
+
+const std::vector<Shape> shapes = {{40, 8},  {1, 3},  {2, 2},  {3, 5},
+                                   {97, 17}, {60, 1}, {33, 40}};
+
+/// Every form on every shape; parameter form.i has the shape i.
+class Oracles {
+public:
+  explicit Oracles(const std::string &target) {
+    nlohmann::json tensors = nlohmann::json::array();
+    for (const char *form : {"exact", "repair", "relax"})
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        tensors.push_back({{"name", fmt::format("{}.{}", form, i)},
+                           {"shape", shapes[i]},
+                           {"dtype", "F32"}});
+        arguments.parameters.emplace_back(DType::F32, shapes[i]);
+        arguments.gradients.emplace_back(DType::F32, shapes[i]);
+        arguments.updates.emplace_back(DType::F32, shapes[i]);
+        fill(arguments.gradients.back(), static_cast<unsigned>(i));
+      }
+    CompileRequest request;
+    request.spec = STEEP_TEST_DATA "/oracles.mlir";
+    request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
+    request.cache = cache.folder().string();
+    request.compiler = STEEP_TEST_COMPILER;
+    request.target = target;
+    artefact = Artefact::load(compileArtefact(request));
+    arguments.states = artefact->makeStates();
+    arguments.wd = {0, 0, 0};
+    setRate(2.5e-3);
+  }
+
+  static void fill(const Tensor &g, unsigned seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    for (int64_t i = 0; i < g.count(); ++i)
+      g.f32()[i] = normal(random) / static_cast<float>(1 + i / g.dim(1));
+  }
+  void setRate(double lr) { arguments.lr = {lr, lr, lr}; }
+
+  test::TemporaryFolder cache;
+  std::shared_ptr<Artefact> artefact;
+  StepArguments arguments;
+};
+
+Matrix matrix(const Tensor &tensor) {
+  return Matrix(static_cast<std::size_t>(tensor.dim(0)),
+                static_cast<std::size_t>(tensor.dim(1)), tensor.f32());
+}
+
+/// The rate as the step sees it.
+double diameterBound(double lr) {
+  return 2 * static_cast<double>(static_cast<float>(lr));
+}
+
+} // namespace
+
+TEST(OracleSteps, AreFeasibleAndAsSteepAsTheirFormSays) {
+  for (const char *target : {"native", "x86-64", "x86-64-v3"}) {
+    Oracles oracles(target);
+    StepArguments &arguments = oracles.arguments;
+    oracles.artefact->step(arguments);
+    const std::size_t count = shapes.size();
+    const double eta = diameterBound(2.5e-3);
+    for (std::size_t i = 0; i < count; ++i) {
+      SCOPED_TRACE(fmt::format("{} {}x{}", target, shapes[i][0], shapes[i][1]));
+      const Tensor &g = arguments.gradients[i];
+      const double best = solveRowDiameter(g).report.upper * eta;
+      const double slack = 1e-12 * best;
+      const Tensor &exact = arguments.updates[i];
+      EXPECT_LE(reference::rowDiameter(matrix(exact)), eta);
+      EXPECT_GE(stepQuality(g, exact).decrease, best * (1 - 3e-6) - slack);
+      const Tensor &repaired = arguments.updates[count + i];
+      EXPECT_LE(reference::rowDiameter(matrix(repaired)), eta);
+      EXPECT_GE(stepQuality(g, repaired).decrease, 0.7 * best - slack);
+      const Tensor &relaxed = arguments.updates[2 * count + i];
+      EXPECT_LE(reference::rowDiameter(matrix(relaxed)), eta * (1 + 0x1p-21));
+      EXPECT_GE(stepQuality(g, relaxed).decrease,
+                best * reference::rowNormCertificate(matrix(g)) * (1 - 1e-6) -
+                    slack);
+      // The weight, zero before, is the increment.
+      EXPECT_EQ(std::memcmp(arguments.parameters[i].data(), exact.data(),
+                            exact.bytes()),
+                0);
+    }
+  }
+}
+
+TEST(OracleSteps, TheSameBitsForAnyThreadsAndWithoutTheIncrement) {
+  Oracles one("native"), more("native");
+  ThreadPool pool(3);
+  more.arguments.updates.clear();
+  for (int64_t step = 1; step <= 2; ++step) {
+    one.arguments.step = more.arguments.step = step;
+    one.artefact->step(one.arguments);
+    more.artefact->step(more.arguments, &pool);
+  }
+  for (std::size_t i = 0; i < one.arguments.parameters.size(); ++i)
+    EXPECT_EQ(std::memcmp(one.arguments.parameters[i].data(),
+                          more.arguments.parameters[i].data(),
+                          one.arguments.parameters[i].bytes()),
+              0)
+        << i;
+}
+
+TEST(OracleSteps, ZeroRatesAndGradientsMoveNothing) {
+  Oracles oracles("native");
+  StepArguments &arguments = oracles.arguments;
+  oracles.setRate(0); // as a warm-up starts
+  oracles.artefact->step(arguments);
+  auto expectStill = [&] {
+    for (const Tensor &w : arguments.parameters)
+      for (int64_t i = 0; i < w.count(); ++i)
+        ASSERT_EQ(w.f32()[i], 0);
+  };
+  expectStill();
+  oracles.setRate(1);
+  for (const Tensor &state : arguments.states)
+    std::memset(state.data(), 0, state.bytes());
+  for (const Tensor &g : arguments.gradients)
+    std::memset(g.data(), 0, g.bytes());
+  oracles.artefact->step(arguments);
+  expectStill();
+}
