@@ -118,5 +118,12 @@ LogicalResult BlockDialect::verifyOperationAttribute(Operation *op,
              << "expected '" << name << "' to be a positive i64, got " << value;
     return success();
   }
+  if (name == hostAttrName || name == opAttrName) {
+    auto text = dyn_cast<StringAttr>(value);
+    if (!text || text.empty())
+      return op->emitOpError()
+             << "expected '" << name << "' to be a name, got " << value;
+    return success();
+  }
   return op->emitOpError() << "has unknown attribute '" << name << "'";
 }

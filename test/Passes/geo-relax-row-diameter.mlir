@@ -4,10 +4,10 @@
 // The guarantee is sqrt((k+1)/(2k)), k = 8, and travels with the ball.
 // CHECK-LABEL: func.func @relaxed(
 // CHECK-SAME:    attributes {geo.guarantee = 7.500000e-01 : f64}
-// CHECK:         %[[S:.*]] = geo.common_ball %{{.*}} radius(%{{.*}}) {geo.guarantee = 7.500000e-01 : f64} : tensor<64x8xf32>
+// CHECK:         %[[S:.*]] = geo.common_ball %{{.*}} radius(%{{.*}}) {geo.guarantee = 0.75} : tensor<64x8xf32>
 // CHECK-NEXT:    return %[[S]]
 // CENTER-LABEL: func.func @relaxed(
-// CENTER:         geo.max_row %{{.*}} radius(%{{.*}}) {geo.guarantee = 7.500000e-01 : f64}
+// CENTER:         geo.max_row %{{.*}} radius(%{{.*}}) {geo.guarantee = 0.75}
 func.func @relaxed(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
   %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<64x8xf32>
   return %s#0 : tensor<64x8xf32>

@@ -106,9 +106,8 @@ TEST(OracleSteps, AreFeasibleAndAsSteepAsTheirFormSays) {
                 best * reference::rowNormCertificate(matrix(g)) * (1 - 1e-6) -
                     slack);
       // The weight, zero before, is the increment.
-      EXPECT_EQ(std::memcmp(arguments.parameters[i].data(), exact.data(),
-                            exact.bytes()),
-                0);
+      for (int64_t k = 0; k < exact.count(); ++k)
+        ASSERT_EQ(arguments.parameters[i].f32()[k], exact.f32()[k]);
     }
   }
 }
