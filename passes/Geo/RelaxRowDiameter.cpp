@@ -47,9 +47,9 @@ static void relax(RowDiameterOp op, func::FuncOp function,
                      "reaches at least {0} of the exact decrease",
                      ratio);
   rewriter.setInsertionPoint(op);
-  auto ball = CommonBallOp::create(rewriter, op.getLoc(), type,
-                                   op.getGradient(), op.getRadius(),
-                                   rewriter.getF64FloatAttr(0));
+  auto ball =
+      CommonBallOp::create(rewriter, op.getLoc(), type, op.getGradient(),
+                           op.getRadius(), rewriter.getF64FloatAttr(0));
   ball->setAttr(GeoDialect::guaranteeAttrName, guarantee);
   function->setAttr(GeoDialect::guaranteeAttrName, guarantee);
   rewriter.replaceAllUsesWith(op.getResult(), ball.getResult());
