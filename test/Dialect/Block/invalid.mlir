@@ -76,6 +76,11 @@ func.func private @f() attributes {block.grid = 0 : i64}
 
 // -----
 
+// expected-error@+1 {{expected 'block.host' to be a name, got unit}}
+func.func private @f() attributes {block.host}
+
+// -----
+
 // expected-error@+1 {{has unknown attribute 'block.warps'}}
 func.func private @f() attributes {block.warps = 4 : i64}
 

@@ -1,0 +1,73 @@
+// One rule a geometry, fed by the gradient alone: what bench/GeometryTable
+// compares. Of all, the increment is what counts; the weight is in the way.
+
+optim.spec @geometries {
+  optim.group @unused ["unused"] uses @common_ball lr 1.0
+}
+
+optim.rule @common_ball(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s  = geo.common_ball %g radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @row_diameter_exact(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s:3 = geo.row_diameter %g radius(%lr) {form = "exact"}
+  %w1 = geo.apply %w, %s#0
+  optim.yield %w1
+}
+
+optim.rule @row_diameter_repair(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s:3 = geo.row_diameter %g radius(%lr) {form = "repair", steps = 3}
+  %w1 = geo.apply %w, %s#0
+  optim.yield %w1
+}
+
+optim.rule @max_row(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s  = geo.max_row %g radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @clipped_row(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s  = geo.clipped_row %g radius(%lr) {clip = 3.0}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @equidistant(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %c  = geo.center %g
+  %s  = geo.equidistant %c radius(%lr) {rounds = 5, steps = 6}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @spectral_jordan(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s  = geo.spectral %g radius(%lr) {schedule = "jordan", steps = 5}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @spectral_polar(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s  = geo.spectral %g radius(%lr) {schedule = "polar_express", steps = 10, safety = 1.01}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+// The first step of AdamW is nearly the oracle of the largest entry.
+optim.rule @adamw(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    state(%m "exp_avg": tensor<?x?xf32>, %v "exp_avg_sq": tensor<?x?xf32>) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %s, %m1, %v1 = geo.adamw %m, %v, %g lr(%lr) step(%t)
+      {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-10}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1, %m1, %v1
+}
