@@ -66,7 +66,10 @@ void steepc::buildCPUPipeline(OpPassManager &pm, const PipelineOptions &) {
 }
 
 void steepc::buildGPUPipeline(OpPassManager &pm, const PipelineOptions &) {
-  pm.addPass(block::createFormKernels());
+  // A GPU has no host inside: ops that only its solvers compute are refused.
+  block::FormKernelsOptions kernels;
+  kernels.hostKernels = false;
+  pm.addPass(block::createFormKernels(kernels));
   // Threads evaluate geometries from their definitions, so those come before
   // the decisions, and nothing is tiled.
   pm.addNestedPass<func::FuncOp>(geo::createConvertGeoToLinalg());
