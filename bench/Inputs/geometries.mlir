@@ -7,42 +7,48 @@ optim.spec @geometries {
 
 optim.rule @common_ball(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s  = geo.common_ball %g radius(%lr)
+  %gc = geo.scale %g, %clip
+  %s  = geo.common_ball %gc radius(%lr)
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }
 
 optim.rule @row_diameter_exact(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s:3 = geo.row_diameter %g radius(%lr) {form = "exact"}
+  %gc = geo.scale %g, %clip
+  %s:3 = geo.row_diameter %gc radius(%lr) {form = "exact"}
   %w1 = geo.apply %w, %s#0
   optim.yield %w1
 }
 
 optim.rule @row_diameter_repair(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s:3 = geo.row_diameter %g radius(%lr) {form = "repair", steps = 3}
+  %gc = geo.scale %g, %clip
+  %s:3 = geo.row_diameter %gc radius(%lr) {form = "repair", steps = 3}
   %w1 = geo.apply %w, %s#0
   optim.yield %w1
 }
 
 optim.rule @max_row(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s  = geo.max_row %g radius(%lr)
+  %gc = geo.scale %g, %clip
+  %s  = geo.max_row %gc radius(%lr)
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }
 
 optim.rule @clipped_row(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s  = geo.clipped_row %g radius(%lr) {clip = 3.0}
+  %gc = geo.scale %g, %clip
+  %s  = geo.clipped_row %gc radius(%lr) {clip = 3.0}
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }
 
 optim.rule @equidistant(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %c  = geo.center %g
+  %gc = geo.scale %g, %clip
+  %c  = geo.center %gc
   %s  = geo.equidistant %c radius(%lr) {rounds = 5, steps = 6}
   %w1 = geo.apply %w, %s
   optim.yield %w1
@@ -50,14 +56,16 @@ optim.rule @equidistant(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.sca
 
 optim.rule @spectral_jordan(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s  = geo.spectral %g radius(%lr) {schedule = "jordan", steps = 5}
+  %gc = geo.scale %g, %clip
+  %s  = geo.spectral %gc radius(%lr) {schedule = "jordan", steps = 5}
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }
 
 optim.rule @spectral_polar(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s  = geo.spectral %g radius(%lr) {schedule = "polar_express", steps = 10, safety = 1.01}
+  %gc = geo.scale %g, %clip
+  %s  = geo.spectral %gc radius(%lr) {schedule = "polar_express", steps = 10, safety = 1.01}
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }
@@ -66,7 +74,8 @@ optim.rule @spectral_polar(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.
 optim.rule @adamw(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
     state(%m "exp_avg": tensor<?x?xf32>, %v "exp_avg_sq": tensor<?x?xf32>) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s, %m1, %v1 = geo.adamw %m, %v, %g lr(%lr) step(%t)
+  %gc = geo.scale %g, %clip
+  %s, %m1, %v1 = geo.adamw %m, %v, %gc lr(%lr) step(%t)
       {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-10}
   %w1 = geo.apply %w, %s
   optim.yield %w1, %m1, %v1

@@ -16,17 +16,19 @@ optim.rule @exact(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
   optim.yield %w1, %b1
 }
 
-// Fed by the gradient itself.
+// Fed by the gradient itself, clipped.
 optim.rule @repair(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s, %lower, %upper = geo.row_diameter %g radius(%lr) {form = "repair", steps = 3}
+  %gc = geo.scale %g, %clip
+  %s, %lower, %upper = geo.row_diameter %gc radius(%lr) {form = "repair", steps = 3}
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }
 
 optim.rule @relax(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
-  %s, %lower, %upper = geo.row_diameter %g radius(%lr) {form = "relax"}
+  %gc = geo.scale %g, %clip
+  %s, %lower, %upper = geo.row_diameter %gc radius(%lr) {form = "relax"}
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }
