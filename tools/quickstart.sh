@@ -9,7 +9,7 @@ set -euo pipefail
 # shellcheck source=tools/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-install=1 steps=140 out=$steep_root/out/quickstart text=()
+install=1 steps=120 out=$steep_root/out/quickstart text=()
 while [ $# -gt 0 ]; do
   case $1 in
     --no-install) install=0 ;;
