@@ -30,7 +30,7 @@ bool VectorEmitter::isScalarStore(const TileStore &store) const {
 
 LogicalResult VectorEmitter::emit(MutableArrayRef<TileStore> tileStores) {
   stores = tileStores;
-  scopes.assign(1, {});
+  known.clear();
   hasSeveralColumns = llvm::any_of(stores, [](const TileStore &store) {
     return store.type().getRank() == 2 && store.type().getDimSize(1) > 1;
   });
@@ -77,10 +77,9 @@ LogicalResult VectorEmitter::checkStores(ArrayRef<TileStore> stores) {
 /// The number of walks after which `value` can be computed. Indices along the
 /// vector are not known yet: they are null.
 FailureOr<unsigned> VectorEmitter::plan(Value value, const Place &place) {
-  Key id = key(value, place);
-  auto known = planned.find(id);
-  if (known != planned.end())
-    return known->second;
+  auto id = known.key(value, place);
+  if (auto found = planned.find(id); found != planned.end())
+    return found->second;
 
   unsigned level = 0;
   bool failedInside = false;
@@ -115,32 +114,12 @@ FailureOr<unsigned> VectorEmitter::planReduction(linalg::LinalgOp op,
   sum->op = op;
   sum->place = place;
   sum->level = level;
-  Block &body = op->getRegion(0).front();
-  unsigned inputs = op.getNumDpsInputs();
-  for (auto [number, value] :
-       llvm::enumerate(body.getTerminator()->getOperands())) {
-    Operation *combine = value.getDefiningOp();
-    Value accumulator = body.getArgument(inputs + number);
-    if (!combine || !llvm::is_contained(combine->getOperands(), accumulator) ||
-        !identity(combine, accumulator.getType()))
-      return op->emitOpError("has a reduction that is neither a sum, a product "
-                             "nor an extremum");
-    sum->combine.push_back(combine);
-  }
+  if (failed(findCombiners(op, sum->combine)))
+    return failure();
   for (Value result : op->getResults())
-    planned[key(result, place)] = level + 1;
+    planned[known.key(result, place)] = level + 1;
   sums.push_back(std::move(sum));
   return level + 1;
-}
-
-unsigned VectorEmitter::reductionLoop(linalg::LinalgOp op) {
-  SmallVector<unsigned> loops;
-  op.getReductionDims(loops);
-  return loops.front();
-}
-
-int64_t VectorEmitter::reductionExtent(linalg::LinalgOp op) {
-  return op.getStaticLoopRanges()[reductionLoop(op)];
 }
 
 /// Columns at which a walk must be cut: edges of what is padded.
@@ -189,7 +168,7 @@ LogicalResult VectorEmitter::emitRows(MutableArrayRef<TileStore> stores) {
     std::map<int64_t, SmallVector<RowReduction *>> byExtent;
     for (auto &sum : sums)
       if (sum->level == level)
-        byExtent[reductionExtent(sum->op)].push_back(sum.get());
+        byExtent[getReductionExtent(sum->op)].push_back(sum.get());
     bool writes = level == last && !columns.empty();
     for (auto &[extent, group] : byExtent)
       if (!(writes && extent == width) && failed(emitWalk(group, {}, extent)))
@@ -312,8 +291,8 @@ LogicalResult VectorEmitter::emitSegment(ArrayRef<RowReduction *> sums,
 LogicalResult VectorEmitter::emitChunk(ArrayRef<RowReduction *> sums,
                                        ArrayRef<TileStore *> stores,
                                        const Place &column) {
-  scopes.emplace_back();
-  llvm::scope_exit leave([&] { scopes.pop_back(); });
+  known.enter();
+  llvm::scope_exit leave([&] { known.leave(); });
   for (RowReduction *sum : sums)
     if (failed(accumulate(*sum, column)))
       return failure();
@@ -339,7 +318,7 @@ Place VectorEmitter::sumLoops(const RowReduction &sum, const Place &column) {
   linalg::LinalgOp op = sum.op;
   Place loops = loopPlace(op, op.getIndexingMapMatchingResult(op->getResult(0)),
                           sum.place);
-  loops.along = reductionLoop(op);
+  loops.along = getReductionLoop(op);
   loops.index[loops.along] =
       column.index.empty() ? Value() : column.index.back();
   loops.width = column.width;
@@ -348,12 +327,24 @@ Place VectorEmitter::sumLoops(const RowReduction &sum, const Place &column) {
   return loops;
 }
 
+/// `width` elements with which a sum may start; constants go to the top.
+Value VectorEmitter::startOf(Operation *combine, Value result, int64_t width) {
+  Value neutral;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entryBlock());
+    neutral = arith::ConstantOp::create(
+        builder, loc,
+        getNeutral(combine, getElementTypeOrSelf(result.getType())));
+  }
+  return toVector(neutral, width);
+}
+
 void VectorEmitter::startSum(RowReduction &sum) {
   for (auto [combine, accumulator, result] :
        llvm::zip(sum.combine, sum.accumulators, sum.op->getResults()))
     if (!accumulator)
-      accumulator = toVector(
-          identity(combine, getElementTypeOrSelf(result.getType())), chunk);
+      accumulator = startOf(combine, result, chunk);
 }
 
 /// Whole chunks go to the accumulators, element by element; a piece at the
@@ -367,9 +358,7 @@ LogicalResult VectorEmitter::accumulate(RowReduction &sum,
     before = sum.accumulators;
   } else {
     for (auto [combine, result] : llvm::zip(sum.combine, sum.op->getResults()))
-      before.push_back(
-          toVector(identity(combine, getElementTypeOrSelf(result.getType())),
-                   column.width));
+      before.push_back(startOf(combine, result, column.width));
   }
   FailureOr<Values> after = evaluateBody(sum.op, sumLoops(sum, column), before);
   if (failed(after))
@@ -383,7 +372,7 @@ LogicalResult VectorEmitter::accumulate(RowReduction &sum,
     Operation *combine = sum.combine[index];
     Value part = reduce(value, combine);
     Value &total = sum.totals[index];
-    total = total ? combineTwo(combine, total, part) : part;
+    total = total ? combineTwo(builder, loc, combine, total, part) : part;
   }
   return success();
 }
@@ -396,13 +385,14 @@ LogicalResult VectorEmitter::finishSum(RowReduction &sum) {
     Value total = sum.totals[index];
     if (Value accumulator = sum.accumulators[index]) {
       Value tree = reduce(accumulator, combine);
-      total = total ? combineTwo(combine, tree, total) : tree;
+      total = total ? combineTwo(builder, loc, combine, tree, total) : tree;
     }
     OpOperand *init = op.getDpsInitOperand(index);
     FailureOr<Value> start = evaluate(init->get(), sum.place);
     if (failed(start))
       return failure();
-    remember(result, sum.place, combineTwo(combine, *start, total));
+    known.remember(result, sum.place,
+                   combineTwo(builder, loc, combine, *start, total));
   }
   return success();
 }
@@ -417,32 +407,9 @@ Value VectorEmitter::reduce(Value vector, Operation *combine) {
           ArrayRef<int64_t>{width}, ArrayRef<int64_t>{1});
     };
     Value low = half(0), high = half(width);
-    vector = combineTwo(combine, low, high);
+    vector = combineTwo(builder, loc, combine, low, high);
   }
   return vector::ExtractOp::create(builder, loc, vector, ArrayRef<int64_t>{0});
-}
-
-/// What `combine` leaves its other operand unchanged with; null if unknown.
-Value VectorEmitter::identity(Operation *combine, Type type) {
-  auto constant = [&](TypedAttr value) -> Value {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(entryBlock());
-    return arith::ConstantOp::create(builder, loc, value);
-  };
-  if (isa<math::FmaOp>(combine)) // x * y + accumulator
-    return constant(builder.getFloatAttr(type, 0.0));
-  std::optional<TypedAttr> neutral = arith::getNeutralElement(combine);
-  return neutral ? constant(*neutral) : Value();
-}
-
-Value VectorEmitter::combineTwo(Operation *combine, Value lhs, Value rhs) {
-  if (isa<math::FmaOp>(combine))
-    return arith::AddFOp::create(builder, loc, lhs, rhs);
-  IRMapping mapping;
-  Operation *copy = builder.clone(*combine, mapping);
-  copy->setOperands({lhs, rhs});
-  copy->getResult(0).setType(lhs.getType());
-  return copy->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -463,7 +430,7 @@ VectorEmitter::emitRegisterTile(MutableArrayRef<TileStore> stores) {
       while (width > type.getDimSize(1) - at)
         width /= 2;
       registerTile.push_back(
-          {{constant(row), constant(at)}, 1, width, at, at + width});
+          Place{{{constant(row), constant(at)}, 1, width}, at, at + width});
     }
   if (!sums.empty())
     return stores.front().insert->emitOpError(

@@ -8,6 +8,7 @@
 #define STEEP_PASSES_BLOCK_VECTOREMITTER_H
 
 #include "dialects/Block/Block.h"
+#include "passes/Block/Bodies.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -20,14 +21,12 @@ namespace mlir::block {
 
 /// Where a tensor is asked for its value: one element, or `width` consecutive
 /// elements along the dimension `along`.
-struct Place {
-  SmallVector<Value> index;
-  int along = -1;
-  int64_t width = 0;
+struct Place : ElementPlace {
   /// What the index along the vector is known to lie in, [begin, end).
   int64_t begin = 0, end = 0;
 
-  bool isVector() const { return along >= 0; }
+  int64_t key() const { return width; }
+  void becomeScalar() { width = begin = end = 0; }
 };
 
 /// A result of the tile and the part of the block's tensor that it replaces.
@@ -71,9 +70,6 @@ private:
     Values totals;                    // shorter pieces
   };
   using Visitor = llvm::function_ref<void(Value, const Place &)>;
-  /// Values known here; an inner scope is left with its loop.
-  using Key = std::tuple<void *, std::vector<void *>, int, int64_t>;
-  using Scope = std::map<Key, Value>;
 
   // Planning.
   bool isScalarStore(const TileStore &store) const;
@@ -100,13 +96,10 @@ private:
   // Sums along a row.
   Place sumLoops(const RowReduction &sum, const Place &column);
   void startSum(RowReduction &sum);
+  Value startOf(Operation *combine, Value result, int64_t width);
   LogicalResult accumulate(RowReduction &sum, const Place &column);
   LogicalResult finishSum(RowReduction &sum);
   Value reduce(Value vector, Operation *combine);
-  Value identity(Operation *combine, Type type);
-  Value combineTwo(Operation *combine, Value lhs, Value rhs);
-  unsigned reductionLoop(linalg::LinalgOp op);
-  int64_t reductionExtent(linalg::LinalgOp op);
 
   // Values (VectorValues.cpp).
   FailureOr<Value> evaluate(Value tensor, const Place &place);
@@ -129,15 +122,11 @@ private:
   Value toVector(Value value, int64_t width);
 
   // Places (VectorValues.cpp).
-  Place loopPlace(linalg::LinalgOp op, AffineMap resultMap, const Place &place);
   Place operandPlace(AffineMap map, const Place &loops);
   Place expandedPlace(tensor::ExpandShapeOp op, const Place &place);
   Block *entryBlock();
   Value constant(int64_t value);
   Value addIndex(Value index, int64_t offset);
-  static Key key(Value tensor, const Place &place);
-  Value lookup(Value tensor, const Place &place);
-  void remember(Value tensor, const Place &place, Value value);
   TileStore *storeOf(Value tensor);
 
   OpBuilder &builder;
@@ -148,8 +137,8 @@ private:
   SmallVector<Place> registerTile; // all places of a tile held in registers
   bool hasColumnSum = false, hasContraction = false;
   bool hasSeveralColumns = false;
-  std::map<Key, unsigned> planned;
-  std::vector<Scope> scopes;
+  std::map<ScopedValues<Place>::Key, unsigned> planned;
+  ScopedValues<Place> known;
   std::map<int64_t, Value> constants;
 };
 

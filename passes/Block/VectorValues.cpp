@@ -26,42 +26,11 @@ using namespace mlir::block;
 // Places
 //===----------------------------------------------------------------------===//
 
-/// The loops of an op that make its result at `place`; indices of reduction
-/// loops stay null.
-Place VectorEmitter::loopPlace(linalg::LinalgOp op, AffineMap resultMap,
-                               const Place &place) {
-  Place loops = place;
-  loops.index.assign(op.getNumLoops(), Value());
-  loops.along = -1;
-  for (auto [position, expr] : llvm::enumerate(resultMap.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      continue;
-    loops.index[dim.getPosition()] = place.index[position];
-    if (place.along == int(position))
-      loops.along = dim.getPosition();
-  }
-  return loops;
-}
-
-/// Where an operand is read in one iteration.
 Place VectorEmitter::operandPlace(AffineMap map, const Place &loops) {
-  Place place = loops;
-  place.index.clear();
-  place.along = -1;
-  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-      place.index.push_back(loops.index[dim.getPosition()]);
-      if (loops.along == int(dim.getPosition()))
-        place.along = position;
-    } else {
-      place.index.push_back(
-          constant(cast<AffineConstantExpr>(expr).getValue()));
-    }
-  }
-  if (place.along < 0)
-    place.width = place.begin = place.end = 0;
-  return place;
+  std::optional<Place> place = block::operandPlace(
+      map, loops, [&](int64_t value) { return constant(value); });
+  assert(place && "maps have dimensions and numbers alone");
+  return *place;
 }
 
 Block *VectorEmitter::entryBlock() {
@@ -90,28 +59,6 @@ Value VectorEmitter::addIndex(Value index, int64_t offset) {
   if (std::optional<int64_t> known = getConstantIntValue(index))
     return constant(*known + offset);
   return arith::AddIOp::create(builder, loc, index, constant(offset));
-}
-
-VectorEmitter::Key VectorEmitter::key(Value tensor, const Place &place) {
-  std::vector<void *> index;
-  for (Value value : place.index)
-    index.push_back(value ? value.getAsOpaquePointer() : nullptr);
-  return {tensor.getAsOpaquePointer(), std::move(index), place.along,
-          place.width};
-}
-
-Value VectorEmitter::lookup(Value tensor, const Place &place) {
-  Key id = key(tensor, place);
-  for (Scope &scope : llvm::reverse(scopes)) {
-    auto known = scope.find(id);
-    if (known != scope.end())
-      return known->second;
-  }
-  return nullptr;
-}
-
-void VectorEmitter::remember(Value tensor, const Place &place, Value value) {
-  scopes.back()[key(tensor, place)] = value;
 }
 
 /// The store that overwrites this very part, if there is one.
@@ -172,7 +119,7 @@ void VectorEmitter::visitOperands(Value value, const Place &place,
     Place loops = loopPlace(linalgOp, map, place);
     // A sum of elements is vectorised along what it sums over.
     if (linalgOp.getNumReductionLoops() > 0 && !place.isVector())
-      loops.along = reductionLoop(linalgOp);
+      loops.along = getReductionLoop(linalgOp);
     Block &body = linalgOp->getRegion(0).front();
     for (OpOperand &operand : linalgOp->getOpOperands()) {
       if (!isa<RankedTensorType>(operand.get().getType()))
@@ -194,11 +141,11 @@ void VectorEmitter::visitOperands(Value value, const Place &place,
 
 /// A scalar if the value is the same for the whole chunk, else a vector.
 FailureOr<Value> VectorEmitter::evaluate(Value tensor, const Place &place) {
-  if (Value known = lookup(tensor, place))
-    return known;
+  if (Value value = known.lookup(tensor, place))
+    return value;
   FailureOr<Value> value = evaluateNew(tensor, place);
   if (succeeded(value))
-    remember(tensor, place, *value);
+    known.remember(tensor, place, *value);
   return value;
 }
 
@@ -236,7 +183,7 @@ FailureOr<Value> VectorEmitter::evaluateNew(Value tensor, const Place &place) {
     if (failed(emitColumnSum(linalgOp, inTile ? ArrayRef(registerTile)
                                               : ArrayRef(place))))
       return failure();
-    return lookup(tensor, place);
+    return known.lookup(tensor, place);
   }
   Place loops =
       loopPlace(linalgOp, linalgOp.getIndexingMapMatchingResult(result), place);
@@ -339,42 +286,13 @@ VectorEmitter::evaluateBody(linalg::LinalgOp op, const Place &loops,
 /// An op of a body, on vectors if one of its operands is one.
 LogicalResult VectorEmitter::evaluateInner(Operation &op, IRMapping &mapping,
                                            int64_t width) {
-  if (op.getNumRegions() > 0 || !isMemoryEffectFree(&op) ||
-      isa<linalg::IndexOp>(op) || op.getNumResults() != 1)
+  if (isa<linalg::IndexOp>(op))
     return op.emitOpError("is not supported in the body of a kernel's op");
-  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
-  if (fast && fast.getFastMathFlagsAttr() &&
-      fast.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
-    return op.emitOpError("carries fast-math flags: multiply-adds and orders "
-                          "of sums are explicit in a kernel");
-  bool isVector = false;
-  for (Value operand : op.getOperands()) {
-    if (!mapping.contains(operand)) {
-      FailureOr<Value> scalar = evaluateScalar(operand);
-      if (failed(scalar))
-        return failure();
-      mapping.map(operand, *scalar);
-    }
-    isVector |= isa<VectorType>(mapping.lookup(operand).getType());
-  }
-  if (!isVector) {
-    builder.clone(op, mapping);
-    return success();
-  }
-  if (!OpTrait::hasElementwiseMappableTraits(&op))
-    return op.emitOpError("has no vector form");
-  IRMapping vectors;
-  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
-    Value value = mapping.lookup(operand);
-    // A condition that holds for all lanes chooses between whole vectors.
-    bool condition = isa<arith::SelectOp>(op) && index == 0;
-    vectors.map(operand, condition ? value : toVector(value, width));
-  }
-  Operation *copy = builder.clone(op, vectors);
-  copy->getResult(0).setType(
-      VectorType::get({width}, op.getResult(0).getType()));
-  mapping.map(op.getResult(0), copy->getResult(0));
-  return success();
+  auto scalar = [&](Value value) { return evaluateScalar(value); };
+  auto widen = [&](Value value) { return toVector(value, width); };
+  if (failed(checkBodyOp(op)) || failed(mapOuterOperands(op, mapping, scalar)))
+    return failure();
+  return cloneBodyOp(builder, op, mapping, width, widen);
 }
 
 /// A scalar of the kernel; what it takes from a computed tensor is evaluated.
@@ -383,8 +301,8 @@ FailureOr<Value> VectorEmitter::evaluateScalar(Value scalar) {
   visitScalar(scalar, [&](tensor::ExtractOp) { depends = true; });
   if (!depends)
     return scalar;
-  if (Value known = lookup(scalar, Place()))
-    return known;
+  if (Value value = known.lookup(scalar, Place()))
+    return value;
   Operation *op = scalar.getDefiningOp();
   FailureOr<Value> result = failure();
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
@@ -392,17 +310,15 @@ FailureOr<Value> VectorEmitter::evaluateScalar(Value scalar) {
                       Place{SmallVector<Value>(extract.getIndices())});
   } else {
     IRMapping mapping;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> value = evaluateScalar(operand);
-      if (failed(value))
-        return failure();
-      mapping.map(operand, *value);
-    }
+    if (failed(mapOuterOperands(*op, mapping, [&](Value operand) {
+          return evaluateScalar(operand);
+        })))
+      return failure();
     result = builder.clone(*op, mapping)
                  ->getResult(cast<OpResult>(scalar).getResultNumber());
   }
   if (succeeded(result))
-    remember(scalar, Place(), *result);
+    known.remember(scalar, Place(), *result);
   return result;
 }
 
@@ -421,22 +337,22 @@ LogicalResult VectorEmitter::emitColumnSum(linalg::LinalgOp op,
     accumulators.push_back(toVector(*start, place.width));
   }
   bool product = linalg::isaContractionOpInterface(op);
-  int64_t depth = reductionExtent(op);
+  int64_t depth = getReductionExtent(op);
   int64_t unroll = depth % 4 == 0 ? 4 : 1;
   auto loop = scf::ForOp::create(builder, loc, constant(0), constant(depth),
                                  constant(unroll), accumulators);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    scopes.emplace_back();
-    llvm::scope_exit leave([&] { scopes.pop_back(); });
+    known.enter();
+    llvm::scope_exit leave([&] { known.leave(); });
     accumulators.assign(loop.getRegionIterArgs().begin(),
                         loop.getRegionIterArgs().end());
     for (int64_t step = 0; step < unroll; ++step) {
       Value k = addIndex(loop.getInductionVar(), step);
       for (auto [place, accumulator] : llvm::zip(places, accumulators)) {
         Place loops = loopPlace(op, map, place);
-        loops.index[reductionLoop(op)] = k;
+        loops.index[getReductionLoop(op)] = k;
         FailureOr<Value> next = product
                                     ? multiplyAdd(op, loops, accumulator)
                                     : accumulateColumn(op, loops, accumulator);
@@ -448,7 +364,7 @@ LogicalResult VectorEmitter::emitColumnSum(linalg::LinalgOp op,
     scf::YieldOp::create(builder, loc, accumulators);
   }
   for (auto [place, sum] : llvm::zip(places, loop.getResults()))
-    remember(result, place, sum);
+    known.remember(result, place, sum);
   return success();
 }
 
@@ -522,10 +438,10 @@ Value VectorEmitter::toVector(Value value, int64_t width) {
     return value;
   Place all;
   all.width = width;
-  if (Value known = lookup(value, all))
-    return known;
+  if (Value made = known.lookup(value, all))
+    return made;
   Value vector = vector::BroadcastOp::create(
       builder, loc, VectorType::get({width}, value.getType()), value);
-  remember(value, all, vector);
+  known.remember(value, all, vector);
   return vector;
 }

@@ -29,8 +29,6 @@ using bufferization::ToTensorOp;
 /// Floats of a thread that are loaded before anything else, at most: all loads
 /// of a row are under way at once, and still fit into the registers.
 static constexpr int64_t preloadedFloats = 64;
-/// Vectors of a thread that a loop handles at once where nothing keeps the row.
-static constexpr int64_t unrolledChunks = 4;
 /// Between these a binary32 sum of squares has lost nothing to underflow, and
 /// its root and the root's reciprocal are normal numbers.
 static constexpr float leastSum = 0x1p-96f, largestSum = 0x1p+125f;
@@ -39,9 +37,9 @@ bool ThreadEmitter::hasRow(const KernelResult &result) const {
   return result.type().getRank() == (shape.kind == KernelKind::Rows ? 2 : 1);
 }
 
-Place ThreadEmitter::storePlace(const KernelResult &result, Value row,
-                                const Place &column) {
-  Place place = column;
+ThreadPlace ThreadEmitter::storePlace(const KernelResult &result, Value row,
+                                      const ThreadPlace &column) {
+  ThreadPlace place = column;
   place.index.clear();
   place.along = -1;
   if (shape.kind == KernelKind::Rows)
@@ -58,20 +56,20 @@ Place ThreadEmitter::storePlace(const KernelResult &result, Value row,
 
 /// Reads everything that the row needs before anything is computed or written.
 LogicalResult ThreadEmitter::preload(Value row) {
-  SmallVector<std::pair<Value, Place>> leaves;
-  std::function<void(Value, const Place &)> visit = [&](Value value,
-                                                        const Place &place) {
-    if (value.getDefiningOp<ToTensorOp>()) {
-      if (place.isVector() && !lookup(value, place))
-        leaves.push_back({value, place});
-      return;
-    }
-    visitOperands(value, place, visit);
-  };
+  SmallVector<std::pair<Value, ThreadPlace>> leaves;
+  std::function<void(Value, const ThreadPlace &)> visit =
+      [&](Value value, const ThreadPlace &place) {
+        if (value.getDefiningOp<ToTensorOp>()) {
+          if (place.isVector() && !known.lookup(value, place))
+            leaves.push_back({value, place});
+          return;
+        }
+        visitOperands(value, place, visit);
+      };
   Values none;
   Walk walk = walkOf(shape.columns);
   LogicalResult walked =
-      emitWalk(walk, none, [&](const Place &column, Values &) {
+      emitWalk(walk, none, [&](const ThreadPlace &column, Values &) {
         for (const KernelResult &result : shape.results)
           if (hasRow(result))
             visit(result.value, storePlace(result, row, column));
@@ -88,7 +86,7 @@ LogicalResult ThreadEmitter::preload(Value row) {
 LogicalResult ThreadEmitter::emitRow(Value row) {
   SmallVector<Sum> sums;
   for (const KernelResult &result : shape.results)
-    collectSums(result.value, storePlace(result, row, Place()), sums);
+    collectSums(result.value, storePlace(result, row, ThreadPlace()), sums);
   bool isGuarded = llvm::any_of(sums, [](const Sum &sum) {
     return !sum.dependsOnSums && isSumOfSquares(sum.op);
   });
@@ -99,7 +97,7 @@ LogicalResult ThreadEmitter::emitRow(Value row) {
   for (const Sum &sum : sums)
     if (failed(emitSum(sum)))
       return failure();
-  return emitStores(row, !sums.empty());
+  return emitStores(row);
 }
 
 /// Sums of squares in binary32, a test whether they are right, and two versions
@@ -136,7 +134,7 @@ LogicalResult ThreadEmitter::emitGuarded(ArrayRef<Sum> sums, Value row) {
     for (const Sum &sum : later)
       if (failed(emitSum(sum)))
         return failure();
-    return emitStores(row, true);
+    return emitStores(row);
   };
   auto branch = scf::IfOp::create(builder, loc, good, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);
@@ -168,7 +166,8 @@ LogicalResult ThreadEmitter::emitGuarded(ArrayRef<Sum> sums, Value row) {
   return status;
 }
 
-LogicalResult ThreadEmitter::emitStoresAt(Value row, const Place &column) {
+LogicalResult ThreadEmitter::emitStoresAt(Value row,
+                                          const ThreadPlace &column) {
   // All values first: one result may be made from what another overwrites.
   Values values;
   for (const KernelResult &result : shape.results) {
@@ -193,12 +192,12 @@ LogicalResult ThreadEmitter::emitStoresAt(Value row, const Place &column) {
   return success();
 }
 
-LogicalResult ThreadEmitter::emitStores(Value row, bool hasSums) {
+LogicalResult ThreadEmitter::emitStores(Value row) {
   Values none;
   if (llvm::any_of(shape.results,
                    [&](const KernelResult &r) { return hasRow(r); }) &&
       failed(emitWalk(walkOf(shape.columns), none,
-                      [&](const Place &column, Values &) {
+                      [&](const ThreadPlace &column, Values &) {
                         return emitStoresAt(row, column);
                       })))
     return failure();
@@ -212,7 +211,7 @@ LogicalResult ThreadEmitter::emitScalarStores(Value row) {
     if (hasRow(result))
       continue;
     FailureOr<Value> value =
-        evaluate(result.value, storePlace(result, row, Place()));
+        evaluate(result.value, storePlace(result, row, ThreadPlace()));
     if (failed(value))
       return failure();
     values.push_back({*value, &result});
@@ -225,13 +224,14 @@ LogicalResult ThreadEmitter::emitScalarStores(Value row) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   for (auto &[value, result] : values)
-    if (failed(write(value, result->memory, storePlace(*result, row, Place()))))
+    if (failed(write(value, result->memory,
+                     storePlace(*result, row, ThreadPlace()))))
       return failure();
   return success();
 }
 
 LogicalResult ThreadEmitter::emitColumns(Value column, Value mask) {
-  Place place;
+  ThreadPlace place;
   place.index = {column};
   place.along = 0;
   place.width = shape.width;

@@ -144,7 +144,7 @@ FailureOr<ProductEmitter::Values> ProductEmitter::fetch(const OperandTile &tile,
         tile.alongDepth ? add(add(outer0, row), rows) : add(outer0, column);
     Value inner =
         tile.alongDepth ? add(start, column) : add(add(start, row), rows);
-    Place place;
+    ThreadPlace place;
     place.index = tile.alongDepth ? Values{outer, inner} : Values{inner, outer};
     place.along = 1;
     place.width = tile.width;
@@ -284,7 +284,7 @@ LogicalResult ProductEmitter::emit() {
 /// product's values there. Numbers within the matrix.
 LogicalResult ProductEmitter::emitAt(Value row, Value column, int64_t shift,
                                      int64_t width, Value sums) {
-  Place place;
+  ThreadPlace place;
   place.index = {row, column};
   place.along = 1;
   place.shift = shift;

@@ -21,7 +21,7 @@ ThreadEmitter::ThreadEmitter(OpBuilder &builder, KernelEntry &entry,
                              const KernelShape &shape, bool wholeBlock)
     : builder(builder), entry(entry), shape(shape), loc(shape.func.getLoc()),
       wholeBlock(wholeBlock), threads(wholeBlock ? 32 * entry.warps : 32),
-      scopes(1), scalars(entry.arguments) {
+      scalars(entry.arguments) {
   member = entry.lane;
   if (wholeBlock && entry.warps > 1)
     member = arith::AddIOp::create(
@@ -36,80 +36,26 @@ ThreadEmitter::ThreadEmitter(OpBuilder &builder, KernelEntry &entry,
 // Places
 //===----------------------------------------------------------------------===//
 
-/// The loops of an op that make its result at `place`; indices of reduction
-/// loops stay null.
-Place ThreadEmitter::loopPlace(linalg::LinalgOp op, AffineMap map,
-                               const Place &place) {
-  Place loops = place;
-  loops.index.assign(op.getNumLoops(), Value());
-  loops.along = -1;
-  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      continue;
-    loops.index[dim.getPosition()] = place.index[position];
-    if (place.along == int(position))
-      loops.along = dim.getPosition();
-  }
-  return loops;
-}
-
 /// Where an operand is read in one iteration.
-FailureOr<Place> ThreadEmitter::operandPlace(AffineMap map,
-                                             const Place &loops) {
-  Place place = loops;
-  place.index.clear();
-  place.along = -1;
-  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-      place.index.push_back(loops.index[dim.getPosition()]);
-      if (loops.along == int(dim.getPosition()))
-        place.along = position;
-    } else if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
-      place.index.push_back(constant(number.getValue()));
-    } else {
-      return failure();
-    }
-  }
-  if (place.along < 0)
-    place.shift = place.width = 0;
-  return place;
+FailureOr<ThreadPlace> ThreadEmitter::operandPlace(AffineMap map,
+                                                   const ThreadPlace &loops) {
+  std::optional<ThreadPlace> place = block::operandPlace(
+      map, loops, [&](int64_t value) { return constant(value); });
+  if (!place)
+    return failure();
+  return *place;
 }
 
 Value ThreadEmitter::constant(int64_t value) {
-  OpBuilder::InsertionGuard guard(builder);
-  Block &body = entry.func.getBody().front();
-  Place at;
+  ThreadPlace at;
   at.shift = value;
-  Key id = key(Value(), at);
-  auto known = scopes.front().find(id);
-  if (known != scopes.front().end())
-    return known->second;
-  builder.setInsertionPointToStart(&body);
-  Value made = arith::ConstantIntOp::create(builder, loc, value, 64);
-  return scopes.front()[id] = made;
-}
-
-ThreadEmitter::Key ThreadEmitter::key(Value tensor, const Place &place) {
-  std::vector<void *> index;
-  for (Value value : place.index)
-    index.push_back(value ? value.getAsOpaquePointer() : nullptr);
-  return {tensor.getAsOpaquePointer(), std::move(index), place.along,
-          place.shift, place.width};
-}
-
-Value ThreadEmitter::lookup(Value tensor, const Place &place) {
-  Key id = key(tensor, place);
-  for (Scope &scope : llvm::reverse(scopes)) {
-    auto known = scope.find(id);
-    if (known != scope.end())
-      return known->second;
+  Value &made = known.global(Value(), at);
+  if (!made) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&entry.func.getBody().front());
+    made = arith::ConstantIntOp::create(builder, loc, value, 64);
   }
-  return nullptr;
-}
-
-void ThreadEmitter::remember(Value tensor, const Place &place, Value value) {
-  scopes.back()[key(tensor, place)] = value;
+  return made;
 }
 
 Value ThreadEmitter::toVector(Value value, int64_t width) {
@@ -123,28 +69,28 @@ Value ThreadEmitter::toVector(Value value, int64_t width) {
 // Values
 //===----------------------------------------------------------------------===//
 
-FailureOr<Place> ThreadEmitter::viewedPlace(Operation *view,
-                                            const Place &place) {
+FailureOr<ThreadPlace> ThreadEmitter::viewedPlace(Operation *view,
+                                                  const ThreadPlace &place) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(view))
     return slicedPlace(slice, place);
   return expandedPlace(cast<tensor::ExpandShapeOp>(view), place);
 }
 
 /// Calls `visit` for what a value at `place` is made from.
-void ThreadEmitter::visitOperands(Value value, const Place &place,
+void ThreadEmitter::visitOperands(Value value, const ThreadPlace &place,
                                   Visitor visit) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    Place loops = loopPlace(
+    ThreadPlace loops = loopPlace(
         linalgOp, linalgOp.getIndexingMapMatchingResult(cast<OpResult>(value)),
         place);
     for (OpOperand &operand : linalgOp->getOpOperands()) {
       if (!isa<RankedTensorType>(operand.get().getType()) ||
           linalgOp.getMatchingBlockArgument(&operand).use_empty())
         continue;
-      FailureOr<Place> at =
+      FailureOr<ThreadPlace> at =
           operandPlace(linalgOp.getMatchingIndexingMap(&operand), loops);
       if (succeeded(at))
         visit(operand.get(), *at);
@@ -152,22 +98,24 @@ void ThreadEmitter::visitOperands(Value value, const Place &place,
     return;
   }
   if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp>(op)) {
-    FailureOr<Place> source = viewedPlace(op, place);
+    FailureOr<ThreadPlace> source = viewedPlace(op, place);
     if (succeeded(source))
       visit(op->getOperand(0), *source);
   }
 }
 
-FailureOr<Value> ThreadEmitter::evaluate(Value tensor, const Place &place) {
-  if (Value known = lookup(tensor, place))
-    return known;
+FailureOr<Value> ThreadEmitter::evaluate(Value tensor,
+                                         const ThreadPlace &place) {
+  if (Value value = known.lookup(tensor, place))
+    return value;
   FailureOr<Value> value = evaluateNew(tensor, place);
   if (succeeded(value))
     remember(tensor, place, *value);
   return value;
 }
 
-FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor, const Place &place) {
+FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor,
+                                            const ThreadPlace &place) {
   Operation *op = tensor.getDefiningOp();
   if (auto toTensor = dyn_cast_or_null<ToTensorOp>(op))
     return read(toTensor.getBuffer(), place);
@@ -184,7 +132,7 @@ FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor, const Place &place) {
                builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()))
         .getResult();
   if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp>(op)) {
-    FailureOr<Place> source = viewedPlace(op, place);
+    FailureOr<ThreadPlace> source = viewedPlace(op, place);
     if (failed(source))
       return failure();
     return evaluate(op->getOperand(0), *source);
@@ -200,9 +148,9 @@ FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor, const Place &place) {
     if (failed(place.isVector() ? emitColumnSum(linalgOp, place)
                                 : emitSum({linalgOp, place, false})))
       return failure();
-    return lookup(tensor, place);
+    return known.lookup(tensor, place);
   }
-  Place loops =
+  ThreadPlace loops =
       loopPlace(linalgOp, linalgOp.getIndexingMapMatchingResult(result), place);
   FailureOr<Values> values = evaluateBody(linalgOp, loops, {});
   if (failed(values))
@@ -219,11 +167,11 @@ FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor, const Place &place) {
 Value ThreadEmitter::combineIndex(Value base, int64_t factor, Value step) {
   if (!base || !step)
     return Value();
-  Place at;
+  ThreadPlace at;
   at.index = {step};
   at.shift = factor;
-  if (Value known = lookup(base, at))
-    return known;
+  if (Value value = known.lookup(base, at))
+    return value;
   Value scaled = base;
   if (factor != 1)
     scaled = arith::MulIOp::create(builder, loc, base, constant(factor));
@@ -233,9 +181,9 @@ Value ThreadEmitter::combineIndex(Value base, int64_t factor, Value step) {
 }
 
 /// Where the source of a slice is read.
-FailureOr<Place> ThreadEmitter::slicedPlace(tensor::ExtractSliceOp op,
-                                            const Place &place) {
-  Place source = place;
+FailureOr<ThreadPlace> ThreadEmitter::slicedPlace(tensor::ExtractSliceOp op,
+                                                  const ThreadPlace &place) {
+  ThreadPlace source = place;
   source.index.clear();
   source.along = -1;
   llvm::SmallBitVector dropped = op.getDroppedDims();
@@ -260,9 +208,9 @@ FailureOr<Place> ThreadEmitter::slicedPlace(tensor::ExtractSliceOp op,
 }
 
 /// Where the source of [g, r, n] = [g r, n] is read.
-FailureOr<Place> ThreadEmitter::expandedPlace(tensor::ExpandShapeOp op,
-                                              const Place &place) {
-  Place source = place;
+FailureOr<ThreadPlace> ThreadEmitter::expandedPlace(tensor::ExpandShapeOp op,
+                                                    const ThreadPlace &place) {
+  ThreadPlace source = place;
   source.index.clear();
   source.along = -1;
   ArrayRef<int64_t> sizes = op.getResultType().getShape();
@@ -285,7 +233,7 @@ FailureOr<Place> ThreadEmitter::expandedPlace(tensor::ExpandShapeOp op,
 /// One iteration of an op's body. With `accumulators`, they stand for what the
 /// op's results hold so far.
 FailureOr<ThreadEmitter::Values>
-ThreadEmitter::evaluateBody(linalg::LinalgOp op, const Place &loops,
+ThreadEmitter::evaluateBody(linalg::LinalgOp op, const ThreadPlace &loops,
                             ValueRange accumulators) {
   Block &body = op->getRegion(0).front();
   IRMapping mapping;
@@ -300,7 +248,7 @@ ThreadEmitter::evaluateBody(linalg::LinalgOp op, const Place &loops,
     }
     FailureOr<Value> value = failure();
     if (isa<RankedTensorType>(operand.get().getType())) {
-      FailureOr<Place> at =
+      FailureOr<ThreadPlace> at =
           operandPlace(op.getMatchingIndexingMap(&operand), loops);
       if (failed(at))
         return op->emitOpError("expected indexing maps of dimensions alone");
@@ -328,14 +276,8 @@ ThreadEmitter::evaluateBody(linalg::LinalgOp op, const Place &loops,
 }
 
 LogicalResult ThreadEmitter::checkInner(Operation &inner) {
-  if (inner.getNumRegions() > 0 || !isMemoryEffectFree(&inner) ||
-      inner.getNumResults() != 1)
-    return inner.emitOpError("is not supported in the body of a kernel's op");
-  auto fast = dyn_cast<arith::ArithFastMathInterface>(inner);
-  if (fast && fast.getFastMathFlagsAttr() &&
-      fast.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
-    return inner.emitOpError("carries fast-math flags: multiply-adds and "
-                             "orders of sums are explicit in a kernel");
+  if (failed(checkBodyOp(inner)))
+    return failure();
   // Anything else of `math` would be a call of libdevice, which approximates.
   if (isa<math::MathDialect>(inner.getDialect()) &&
       !isa<math::FmaOp, math::SqrtOp, math::AbsFOp, math::AbsIOp,
@@ -348,7 +290,7 @@ LogicalResult ThreadEmitter::checkInner(Operation &inner) {
 /// An op of a body, on vectors if one of its operands is one.
 LogicalResult ThreadEmitter::evaluateInner(linalg::LinalgOp op,
                                            Operation &inner, IRMapping &mapping,
-                                           const Place &loops) {
+                                           const ThreadPlace &loops) {
   if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
     FailureOr<Value> value = evaluateIndex(index, loops);
     if (failed(value))
@@ -359,39 +301,22 @@ LogicalResult ThreadEmitter::evaluateInner(linalg::LinalgOp op,
   if (failed(checkInner(inner)))
     return failure();
   int64_t width = loops.isVector() ? loops.width : 0;
-  bool isVector = false, isGuarded = false;
-  for (Value operand : inner.getOperands()) {
-    if (!mapping.contains(operand)) {
-      FailureOr<Value> scalar = evaluateScalar(operand);
-      if (failed(scalar))
-        return failure();
-      mapping.map(operand, *scalar);
-    }
-    isVector |= isa<VectorType>(mapping.lookup(operand).getType());
-    isGuarded |= guarded.contains(mapping.lookup(operand));
-  }
+  if (failed(mapOuterOperands(inner, mapping, [&](Value operand) {
+        return evaluateScalar(operand);
+      })))
+    return failure();
   if (evaluateNarrow(inner, mapping) ||
       evaluateQuotient(op, inner, mapping, width))
     return success();
-  if (!isVector) {
-    builder.clone(inner, mapping);
-    if (isGuarded)
-      guarded.insert(mapping.lookup(inner.getResult(0)));
-    return success();
-  }
-  if (!OpTrait::hasElementwiseMappableTraits(&inner))
-    return inner.emitOpError("has no vector form");
-  IRMapping vectors;
-  for (auto [index, operand] : llvm::enumerate(inner.getOperands())) {
-    Value value = mapping.lookup(operand);
-    // A condition that holds for all lanes chooses between whole vectors.
-    bool condition = isa<arith::SelectOp>(inner) && index == 0;
-    vectors.map(operand, condition ? value : toVector(value, width));
-  }
-  Operation *copy = builder.clone(inner, vectors);
-  copy->getResult(0).setType(
-      VectorType::get({width}, inner.getResult(0).getType()));
-  mapping.map(inner.getResult(0), copy->getResult(0));
+  if (failed(cloneBodyOp(builder, inner, mapping, width,
+                         [&](Value value) { return toVector(value, width); })))
+    return failure();
+  Value result = mapping.lookup(inner.getResult(0));
+  if (!isa<VectorType>(result.getType()) &&
+      llvm::any_of(inner.getOperands(), [&](Value operand) {
+        return guarded.contains(mapping.lookup(operand));
+      }))
+    guarded.insert(result);
   return success();
 }
 
@@ -432,12 +357,12 @@ bool ThreadEmitter::evaluateQuotient(linalg::LinalgOp op, Operation &inner,
       element.getOwner() != &op->getRegion(0).front() ||
       !guardedTensors.contains(op.getMatchingOpOperand(element)->get()))
     return false;
-  Value reciprocal = lookup(divisor, Place());
+  Value reciprocal = known.lookup(divisor, ThreadPlace());
   if (!reciprocal) {
     Value one = arith::ConstantOp::create(
         builder, loc, builder.getFloatAttr(divisor.getType(), 1.0));
     reciprocal = arith::DivFOp::create(builder, loc, one, divisor);
-    remember(divisor, Place(), reciprocal);
+    remember(divisor, ThreadPlace(), reciprocal);
   }
   mapping.map(inner.getResult(0),
               arith::MulFOp::create(builder, loc,
@@ -447,7 +372,7 @@ bool ThreadEmitter::evaluateQuotient(linalg::LinalgOp op, Operation &inner,
 }
 
 FailureOr<Value> ThreadEmitter::evaluateIndex(linalg::IndexOp op,
-                                              const Place &loops) {
+                                              const ThreadPlace &loops) {
   int64_t dim = op.getDim();
   Value index = loops.index[dim];
   Type type = builder.getIndexType();
@@ -486,17 +411,17 @@ LogicalResult ThreadEmitter::emitScalars() {
 
 /// A scalar of the kernel; what it takes from a tensor is evaluated.
 FailureOr<Value> ThreadEmitter::evaluateScalar(Value scalar) {
-  if (Value known = scalars.lookupOrNull(scalar))
-    return known;
-  if (Value known = lookup(scalar, Place()))
-    return known;
+  if (Value value = scalars.lookupOrNull(scalar))
+    return value;
+  if (Value value = known.lookup(scalar, ThreadPlace()))
+    return value;
   Operation *op = scalar.getDefiningOp();
   if (!op)
     return emitError(loc, "expected a scalar of the kernel");
   FailureOr<Value> result = failure();
   bool local = false;
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Place place;
+    ThreadPlace place;
     for (Value index : extract.getIndices()) {
       FailureOr<Value> value = evaluateScalar(index);
       if (failed(value))
@@ -524,8 +449,8 @@ FailureOr<Value> ThreadEmitter::evaluateScalar(Value scalar) {
   }
   if (failed(result))
     return failure();
-  if (local || scopes.size() > 1)
-    remember(scalar, Place(), *result);
+  if (local || known.depth() > 1)
+    remember(scalar, ThreadPlace(), *result);
   else
     scalars.map(scalar, *result);
   return result;

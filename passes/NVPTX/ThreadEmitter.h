@@ -7,6 +7,7 @@
 #ifndef STEEP_PASSES_NVPTX_THREADEMITTER_H
 #define STEEP_PASSES_NVPTX_THREADEMITTER_H
 
+#include "passes/Block/Bodies.h"
 #include "passes/NVPTX/KernelEntry.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -18,14 +19,13 @@ namespace mlir::block {
 /// Where a tensor is asked for its value by one thread: one element, or `width`
 /// consecutive ones along the dimension `along`, the first of which has the
 /// index `index[along] + shift`. Indices are i64.
-struct Place {
-  SmallVector<Value> index;
-  int along = -1;
-  int64_t shift = 0, width = 0;
+struct ThreadPlace : ElementPlace {
+  int64_t shift = 0;
   /// Whether this thread has such elements at all (i1); null: it has.
   Value mask;
 
-  bool isVector() const { return along >= 0; }
+  std::pair<int64_t, int64_t> key() const { return {shift, width}; }
+  void becomeScalar() { shift = width = 0; }
 };
 
 /// How a team of threads walks over a row: a chunk is `width` elements a
@@ -63,41 +63,43 @@ public:
   LogicalResult emitColumns(Value column, Value mask);
 
   /// A scalar if the value is the same along the vector, else a vector.
-  FailureOr<Value> evaluate(Value tensor, const Place &place);
-  LogicalResult write(Value value, Value memory, const Place &place);
+  FailureOr<Value> evaluate(Value tensor, const ThreadPlace &place);
+  LogicalResult write(Value value, Value memory, const ThreadPlace &place);
   /// Says what `tensor` is at `place`, from here on.
-  void remember(Value tensor, const Place &place, Value value);
-  void enterScope() { scopes.emplace_back(); }
-  void leaveScope() { scopes.pop_back(); }
+  void remember(Value tensor, const ThreadPlace &place, Value value) {
+    known.remember(tensor, place, value);
+  }
+  void enterScope() { known.enter(); }
+  void leaveScope() { known.leave(); }
 
 private:
   using Values = SmallVector<Value>;
-  using Key = std::tuple<void *, std::vector<void *>, int, int64_t, int64_t>;
-  using Scope = std::map<Key, Value>;
-  using Visitor = llvm::function_ref<void(Value, const Place &)>;
+  using Visitor = llvm::function_ref<void(Value, const ThreadPlace &)>;
   /// A sum along a row, and where its result is wanted.
   struct Sum {
     linalg::LinalgOp op;
-    Place place;
+    ThreadPlace place;
     bool dependsOnSums; ///< its terms need other sums
   };
 
   // Rows (DistributeRows.cpp uses emitRow).
   LogicalResult emitGuarded(ArrayRef<Sum> sums, Value row);
-  LogicalResult emitStores(Value row, bool hasSums);
-  LogicalResult emitStoresAt(Value row, const Place &column);
+  LogicalResult emitStores(Value row);
+  LogicalResult emitStoresAt(Value row, const ThreadPlace &column);
   LogicalResult emitScalarStores(Value row);
-  Place storePlace(const KernelResult &result, Value row, const Place &column);
+  ThreadPlace storePlace(const KernelResult &result, Value row,
+                         const ThreadPlace &column);
   LogicalResult preload(Value row);
   bool hasRow(const KernelResult &result) const;
 
   // Walks and sums (ThreadSums.cpp).
   Walk walkOf(int64_t extent) const;
   Value tailMask(const Walk &walk);
-  LogicalResult
-  emitWalk(const Walk &walk, Values &carried,
-           llvm::function_ref<LogicalResult(const Place &, Values &)> body);
-  void collectSums(Value value, const Place &place, SmallVectorImpl<Sum> &sums);
+  LogicalResult emitWalk(
+      const Walk &walk, Values &carried,
+      llvm::function_ref<LogicalResult(const ThreadPlace &, Values &)> body);
+  void collectSums(Value value, const ThreadPlace &place,
+                   SmallVectorImpl<Sum> &sums);
   LogicalResult emitSum(const Sum &sum);
   FailureOr<Value> emitNarrowSum(const Sum &sum);
   FailureOr<Value> reduceTeam(Value vector, Operation *combine);
@@ -105,46 +107,43 @@ private:
   Value reduceWarps(Value value, Operation *combine);
   Value shuffle(Value value, int64_t mask);
   Value reduceRowsOfWarps(Value vector, Operation *combine);
-  LogicalResult emitColumnSum(linalg::LinalgOp op, const Place &place);
+  LogicalResult emitColumnSum(linalg::LinalgOp op, const ThreadPlace &place);
   Value identity(Operation *combine, Type type);
-  Value combineTwo(Operation *combine, Value lhs, Value rhs);
-  LogicalResult findCombine(linalg::LinalgOp op,
-                            SmallVectorImpl<Operation *> &combine);
-  Place sumLoops(linalg::LinalgOp op, const Place &place, const Place &column);
+  ThreadPlace sumLoops(linalg::LinalgOp op, const ThreadPlace &place,
+                       const ThreadPlace &column);
   static bool isSumOfSquares(linalg::LinalgOp op);
 
   // Values.
-  FailureOr<Value> evaluateNew(Value tensor, const Place &place);
-  FailureOr<Values> evaluateBody(linalg::LinalgOp op, const Place &loops,
+  FailureOr<Value> evaluateNew(Value tensor, const ThreadPlace &place);
+  FailureOr<Values> evaluateBody(linalg::LinalgOp op, const ThreadPlace &loops,
                                  ValueRange accumulators);
   LogicalResult evaluateInner(linalg::LinalgOp op, Operation &inner,
-                              IRMapping &mapping, const Place &loops);
+                              IRMapping &mapping, const ThreadPlace &loops);
   LogicalResult checkInner(Operation &inner);
   bool evaluateNarrow(Operation &inner, IRMapping &mapping);
   bool evaluateQuotient(linalg::LinalgOp op, Operation &inner,
                         IRMapping &mapping, int64_t width);
   FailureOr<Value> evaluateScalar(Value scalar);
   FailureOr<Value> emitPower(Operation *op);
-  FailureOr<Value> evaluateIndex(linalg::IndexOp op, const Place &loops);
-  void visitOperands(Value value, const Place &place, Visitor visit);
+  FailureOr<Value> evaluateIndex(linalg::IndexOp op, const ThreadPlace &loops);
+  void visitOperands(Value value, const ThreadPlace &place, Visitor visit);
 
   // Memory.
-  FailureOr<Value> read(Value memory, const Place &place);
-  Value address(Value memory, const Place &place, int64_t lane,
+  FailureOr<Value> read(Value memory, const ThreadPlace &place);
+  Value address(Value memory, const ThreadPlace &place, int64_t lane,
                 int64_t &alignment);
   Value underMask(Value mask, Type type, llvm::function_ref<Value()> make);
 
   // Places.
-  Place loopPlace(linalg::LinalgOp op, AffineMap map, const Place &place);
-  FailureOr<Place> operandPlace(AffineMap map, const Place &loops);
-  FailureOr<Place> viewedPlace(Operation *view, const Place &place);
-  FailureOr<Place> slicedPlace(tensor::ExtractSliceOp op, const Place &place);
-  FailureOr<Place> expandedPlace(tensor::ExpandShapeOp op, const Place &place);
+  FailureOr<ThreadPlace> operandPlace(AffineMap map, const ThreadPlace &loops);
+  FailureOr<ThreadPlace> viewedPlace(Operation *view, const ThreadPlace &place);
+  FailureOr<ThreadPlace> slicedPlace(tensor::ExtractSliceOp op,
+                                     const ThreadPlace &place);
+  FailureOr<ThreadPlace> expandedPlace(tensor::ExpandShapeOp op,
+                                       const ThreadPlace &place);
   Value combineIndex(Value base, int64_t factor, Value step);
   Value constant(int64_t value);
   Value toVector(Value value, int64_t width);
-  Value lookup(Value tensor, const Place &place);
-  static Key key(Value tensor, const Place &place);
 
   OpBuilder &builder;
   KernelEntry &entry;
@@ -153,7 +152,7 @@ private:
   bool wholeBlock;
   int64_t threads; ///< of a team
   Value member;    ///< which of them this is
-  std::vector<Scope> scopes;
+  ScopedValues<ThreadPlace> known;
   IRMapping scalars;
   unsigned sharedBuffers = 0;
   /// Where in a chunk this thread's vector starts, by its width; which threads

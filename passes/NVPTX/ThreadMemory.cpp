@@ -23,8 +23,8 @@ static Value getViewed(Value memory) {
 
 /// The address of element `lane` of a place, and what it is known to be aligned
 /// to, in bytes.
-Value ThreadEmitter::address(Value memory, const Place &place, int64_t lane,
-                             int64_t &alignment) {
+Value ThreadEmitter::address(Value memory, const ThreadPlace &place,
+                             int64_t lane, int64_t &alignment) {
   auto type = cast<MemRefType>(memory.getType());
   auto [strides, offset] = type.getStridesAndOffset();
   Value base = entry.arguments.lookup(getViewed(memory));
@@ -81,7 +81,7 @@ Value ThreadEmitter::underMask(Value mask, Type type,
 }
 
 /// Whether a vector at `place` starts at a multiple of its width.
-static bool isVectorAccess(MemRefType type, const Place &place) {
+static bool isVectorAccess(MemRefType type, const ThreadPlace &place) {
   auto [strides, offset] = type.getStridesAndOffset();
   if (strides[place.along] != 1 || offset % place.width != 0 ||
       place.shift % place.width != 0)
@@ -92,7 +92,7 @@ static bool isVectorAccess(MemRefType type, const Place &place) {
   return true;
 }
 
-FailureOr<Value> ThreadEmitter::read(Value memory, const Place &place) {
+FailureOr<Value> ThreadEmitter::read(Value memory, const ThreadPlace &place) {
   auto type = cast<MemRefType>(memory.getType());
   Type element = type.getElementType();
   bool invariant = llvm::none_of(shape.results, [&](const KernelResult &r) {
@@ -121,7 +121,7 @@ FailureOr<Value> ThreadEmitter::read(Value memory, const Place &place) {
 
 /// The mask is the caller's affair.
 LogicalResult ThreadEmitter::write(Value value, Value memory,
-                                   const Place &place) {
+                                   const ThreadPlace &place) {
   auto type = cast<MemRefType>(memory.getType());
   Type element = type.getElementType();
   auto store = [&](Value what, int64_t lane, int64_t width) {

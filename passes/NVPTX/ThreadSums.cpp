@@ -16,12 +16,6 @@
 using namespace mlir;
 using namespace mlir::block;
 
-static unsigned reductionLoop(linalg::LinalgOp op) {
-  SmallVector<unsigned> loops;
-  op.getReductionDims(loops);
-  return loops.front();
-}
-
 //===----------------------------------------------------------------------===//
 // Walks
 //===----------------------------------------------------------------------===//
@@ -52,8 +46,8 @@ Value ThreadEmitter::tailMask(const Walk &walk) {
 /// carried from chunk to chunk is replaced.
 LogicalResult ThreadEmitter::emitWalk(
     const Walk &walk, Values &carried,
-    llvm::function_ref<LogicalResult(const Place &, Values &)> body) {
-  Place column;
+    llvm::function_ref<LogicalResult(const ThreadPlace &, Values &)> body) {
+  ThreadPlace column;
   column.index = {firsts[walk.width]};
   column.along = 0;
   column.width = walk.width;
@@ -98,11 +92,12 @@ LogicalResult ThreadEmitter::emitWalk(
 //===----------------------------------------------------------------------===//
 
 /// The loops of a sum at a chunk of columns.
-Place ThreadEmitter::sumLoops(linalg::LinalgOp op, const Place &place,
-                              const Place &column) {
-  Place loops =
+ThreadPlace ThreadEmitter::sumLoops(linalg::LinalgOp op,
+                                    const ThreadPlace &place,
+                                    const ThreadPlace &column) {
+  ThreadPlace loops =
       loopPlace(op, op.getIndexingMapMatchingResult(op->getResult(0)), place);
-  loops.along = reductionLoop(op);
+  loops.along = getReductionLoop(op);
   loops.index[loops.along] =
       column.index.empty() ? Value() : column.index.back();
   loops.shift = column.shift;
@@ -112,11 +107,11 @@ Place ThreadEmitter::sumLoops(linalg::LinalgOp op, const Place &place,
 }
 
 /// The sums along rows that `value` needs, those that others need first.
-void ThreadEmitter::collectSums(Value value, const Place &place,
+void ThreadEmitter::collectSums(Value value, const ThreadPlace &place,
                                 SmallVectorImpl<Sum> &sums) {
   auto op = value.getDefiningOp<linalg::LinalgOp>();
   if (!op || op.getNumReductionLoops() == 0 || place.isVector()) {
-    visitOperands(value, place, [&](Value operand, const Place &at) {
+    visitOperands(value, place, [&](Value operand, const ThreadPlace &at) {
       collectSums(operand, at, sums);
     });
     return;
@@ -125,9 +120,10 @@ void ThreadEmitter::collectSums(Value value, const Place &place,
     if (known.op == op && known.place.index == place.index)
       return;
   SmallVector<Sum> inner;
-  Place loops = sumLoops(op, place, Place());
+  ThreadPlace loops = sumLoops(op, place, ThreadPlace());
   for (OpOperand *input : op.getDpsInputOperands()) {
-    FailureOr<Place> at = operandPlace(op.getMatchingIndexingMap(input), loops);
+    FailureOr<ThreadPlace> at =
+        operandPlace(op.getMatchingIndexingMap(input), loops);
     if (succeeded(at))
       collectSums(input->get(), *at, inner);
   }
@@ -163,34 +159,17 @@ bool ThreadEmitter::isSumOfSquares(linalg::LinalgOp op) {
 // Sums along rows
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-ThreadEmitter::findCombine(linalg::LinalgOp op,
-                           SmallVectorImpl<Operation *> &combine) {
-  Block &body = op->getRegion(0).front();
-  for (auto [number, value] :
-       llvm::enumerate(body.getTerminator()->getOperands())) {
-    Operation *last = value.getDefiningOp();
-    Value accumulator = body.getArgument(op.getNumDpsInputs() + number);
-    if (!last || !llvm::is_contained(last->getOperands(), accumulator) ||
-        !identity(last, accumulator.getType()))
-      return op->emitOpError("has a reduction that is neither a sum, a product "
-                             "nor an extremum");
-    combine.push_back(last);
-  }
-  return success();
-}
-
 LogicalResult ThreadEmitter::emitSum(const Sum &sum) {
   linalg::LinalgOp op = sum.op;
   SmallVector<Operation *> combine;
-  if (failed(findCombine(op, combine)))
+  if (failed(findCombiners(op, combine)))
     return failure();
-  Walk walk = walkOf(op.getStaticLoopRanges()[reductionLoop(op)]);
+  Walk walk = walkOf(getReductionExtent(op));
   Values carried;
   for (auto [last, result] : llvm::zip(combine, op->getResults()))
     carried.push_back(toVector(
         identity(last, getElementTypeOrSelf(result.getType())), walk.width));
-  auto add = [&](const Place &column, Values &sums) -> LogicalResult {
+  auto add = [&](const ThreadPlace &column, Values &sums) -> LogicalResult {
     FailureOr<Values> after =
         evaluateBody(op, sumLoops(op, sum.place, column), sums);
     if (failed(after))
@@ -221,7 +200,9 @@ LogicalResult ThreadEmitter::emitSum(const Sum &sum) {
     isNeutral |= isa<arith::AddFOp, math::FmaOp>(combine[index]) &&
                  matchPattern(*start, m_PosZeroFloat());
     remember(result, sum.place,
-             isNeutral ? *total : combineTwo(combine[index], *start, *total));
+             isNeutral
+                 ? *total
+                 : combineTwo(builder, loc, combine[index], *start, *total));
   }
   return success();
 }
@@ -229,14 +210,14 @@ LogicalResult ThreadEmitter::emitSum(const Sum &sum) {
 /// A sum of squares in binary32, or null if the sum has a start.
 FailureOr<Value> ThreadEmitter::emitNarrowSum(const Sum &sum) {
   linalg::LinalgOp op = sum.op;
-  Walk walk = walkOf(op.getStaticLoopRanges()[reductionLoop(op)]);
+  Walk walk = walkOf(getReductionExtent(op));
   OpOperand *input = op.getDpsInputOperand(0);
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   Values carried = {toVector(zero, walk.width)};
-  auto add = [&](const Place &column, Values &sums) -> LogicalResult {
-    FailureOr<Place> at = operandPlace(op.getMatchingIndexingMap(input),
-                                       sumLoops(op, sum.place, column));
+  auto add = [&](const ThreadPlace &column, Values &sums) -> LogicalResult {
+    FailureOr<ThreadPlace> at = operandPlace(op.getMatchingIndexingMap(input),
+                                             sumLoops(op, sum.place, column));
     FailureOr<Value> value = failure();
     if (succeeded(at))
       value = evaluate(input->get(), *at);
@@ -253,7 +234,7 @@ FailureOr<Value> ThreadEmitter::emitNarrowSum(const Sum &sum) {
   if (failed(emitWalk(walk, carried, add)))
     return failure();
   SmallVector<Operation *> combine;
-  if (failed(findCombine(op, combine)))
+  if (failed(findCombiners(op, combine)))
     return failure();
   return reduceTeam(carried[0], combine[0]);
 }
@@ -261,7 +242,7 @@ FailureOr<Value> ThreadEmitter::emitNarrowSum(const Sum &sum) {
 FailureOr<Value> ThreadEmitter::reduceTeam(Value vector, Operation *combine) {
   Value sum = reduceVector(vector, combine);
   for (int64_t mask = 16; mask >= 1; mask /= 2)
-    sum = combineTwo(combine, sum, shuffle(sum, mask));
+    sum = combineTwo(builder, loc, combine, sum, shuffle(sum, mask));
   return wholeBlock && entry.warps > 1 ? reduceWarps(sum, combine) : sum;
 }
 
@@ -276,7 +257,7 @@ Value ThreadEmitter::reduceVector(Value vector, Operation *combine) {
                                               ArrayRef<int64_t>{lane}));
   for (; parts.size() > 1; parts.truncate(parts.size() / 2))
     for (size_t i = 0, half = parts.size() / 2; i < half; ++i)
-      parts[i] = combineTwo(combine, parts[i], parts[i + half]);
+      parts[i] = combineTwo(builder, loc, combine, parts[i], parts[i + half]);
   return parts.front();
 }
 
@@ -336,9 +317,10 @@ Value ThreadEmitter::reduceWarps(Value value, Operation *combine) {
   while (parts.size() > 1) {
     std::vector<Value> next;
     for (size_t i = 0; i < parts.size(); i += 2)
-      next.push_back(i + 1 == parts.size()
-                         ? parts[i]
-                         : combineTwo(combine, parts[i], parts[i + 1]));
+      next.push_back(
+          i + 1 == parts.size()
+              ? parts[i]
+              : combineTwo(builder, loc, combine, parts[i], parts[i + 1]));
     parts = std::move(next);
   }
   return parts.front();
@@ -351,12 +333,12 @@ Value ThreadEmitter::reduceWarps(Value value, Operation *combine) {
 /// In a kernel of the kind Columns the warps share the rows, four sums each;
 /// elsewhere a thread adds all of them.
 LogicalResult ThreadEmitter::emitColumnSum(linalg::LinalgOp op,
-                                           const Place &place) {
+                                           const ThreadPlace &place) {
   SmallVector<Operation *> combine;
-  if (failed(findCombine(op, combine)))
+  if (failed(findCombiners(op, combine)))
     return failure();
   bool shared = shape.kind == KernelKind::Columns && entry.warps > 1;
-  unsigned red = reductionLoop(op);
+  unsigned red = getReductionLoop(op);
   int64_t extent = op.getStaticLoopRanges()[red];
   int64_t step = shared ? entry.warps : 1, unroll = 4;
   Value first = shared ? entry.warp : constant(0);
@@ -377,7 +359,7 @@ LogicalResult ThreadEmitter::emitColumnSum(linalg::LinalgOp op,
     enterScope();
     LogicalResult status = success();
     for (int64_t copy = 0; copy < copies && succeeded(status); ++copy) {
-      Place loops = loopPlace(op, map, place);
+      ThreadPlace loops = loopPlace(op, map, place);
       loops.index[red] = arith::AddIOp::create(
           builder, loc, loop.getInductionVar(), constant(copy * step));
       auto sums = MutableArrayRef(inside).slice(copy * results, results);
@@ -406,8 +388,9 @@ LogicalResult ThreadEmitter::emitColumnSum(linalg::LinalgOp op,
   for (unsigned index = 0; index < results; ++index) {
     auto part = [&](int64_t copy) { return carried[copy * results + index]; };
     Value total =
-        combineTwo(combine[index], combineTwo(combine[index], part(0), part(1)),
-                   combineTwo(combine[index], part(2), part(3)));
+        combineTwo(builder, loc, combine[index],
+                   combineTwo(builder, loc, combine[index], part(0), part(1)),
+                   combineTwo(builder, loc, combine[index], part(2), part(3)));
     if (shared)
       total = reduceRowsOfWarps(total, combine[index]);
     FailureOr<Value> start =
@@ -415,7 +398,8 @@ LogicalResult ThreadEmitter::emitColumnSum(linalg::LinalgOp op,
     if (failed(start))
       return failure();
     remember(op->getResult(index), place,
-             combineTwo(combine[index], toVector(*start, place.width), total));
+             combineTwo(builder, loc, combine[index],
+                        toVector(*start, place.width), total));
   }
   return success();
 }
@@ -438,7 +422,7 @@ Value ThreadEmitter::reduceRowsOfWarps(Value vector, Operation *combine) {
   Value total;
   for (int64_t warp = 0; warp < entry.warps; ++warp) {
     Value part = LLVM::LoadOp::create(builder, loc, type, at(constant(warp)));
-    total = total ? combineTwo(combine, total, part) : part;
+    total = total ? combineTwo(builder, loc, combine, total, part) : part;
   }
   return total;
 }
@@ -447,23 +431,7 @@ Value ThreadEmitter::reduceRowsOfWarps(Value vector, Operation *combine) {
 // What combines
 //===----------------------------------------------------------------------===//
 
-/// What `combine` leaves its other operand unchanged with; null if unknown.
+/// What `combine` leaves its other operand unchanged with.
 Value ThreadEmitter::identity(Operation *combine, Type type) {
-  if (isa<math::FmaOp>(combine)) // x * y + accumulator
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getFloatAttr(type, 0.0));
-  std::optional<TypedAttr> neutral = arith::getNeutralElement(combine);
-  if (!neutral)
-    return Value();
-  return arith::ConstantOp::create(builder, loc, *neutral);
-}
-
-Value ThreadEmitter::combineTwo(Operation *combine, Value lhs, Value rhs) {
-  if (isa<math::FmaOp, arith::AddFOp>(combine))
-    return arith::AddFOp::create(builder, loc, lhs, rhs);
-  IRMapping mapping;
-  Operation *copy = builder.clone(*combine, mapping);
-  copy->setOperands({lhs, rhs});
-  copy->getResult(0).setType(lhs.getType());
-  return copy->getResult(0);
+  return arith::ConstantOp::create(builder, loc, getNeutral(combine, type));
 }
