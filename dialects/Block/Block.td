@@ -29,6 +29,7 @@ def Block_Dialect : Dialect {
     | `block.config` (`#block.config`) | kernel | `block-select-config` | how the kernel is executed |
     | `block.grid` (`i64`) | kernel | `block-tile`, `block-to-gpu` | how many blocks there are |
     | `block.table`, `block.single` (unit) | kernel | `block-to-gpu` | external pointers are tables; there is one matrix |
+    | `block.shared` (`i64`) | kernel | | bytes of dynamic shared memory |
     | `block.slot` (string) | argument of a kernel | `block-to-gpu` | what it points to on a GPU |
     | `block.host` (string) | function without a body | `block-form-kernels` | the host's function of this name is the kernel, one block; the op it computes is in `block.op` |
   }];
@@ -40,6 +41,10 @@ def Block_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral gridAttrName = "block.grid";
     static constexpr ::llvm::StringLiteral hostAttrName = "block.host";
     static constexpr ::llvm::StringLiteral opAttrName = "block.op";
+    static constexpr ::llvm::StringLiteral tableAttrName = "block.table";
+    static constexpr ::llvm::StringLiteral singleAttrName = "block.single";
+    static constexpr ::llvm::StringLiteral slotAttrName = "block.slot";
+    static constexpr ::llvm::StringLiteral sharedAttrName = "block.shared";
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -97,9 +97,8 @@ LogicalResult BlockDialect::verifyOperationAttribute(Operation *op,
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError()
            << "has '" << name << "', which belongs on a function";
-  // block.table, block.single and block.shared are a GPU's: see block-to-gpu.
-  if (name == kernelAttrName || name == stepAttrName || name == "block.table" ||
-      name == "block.single") {
+  if (name == kernelAttrName || name == stepAttrName || name == tableAttrName ||
+      name == singleAttrName) {
     if (!isa<UnitAttr>(value))
       return op->emitOpError()
              << "expected '" << name << "' to be a unit, got " << value;
@@ -111,7 +110,7 @@ LogicalResult BlockDialect::verifyOperationAttribute(Operation *op,
                                << "' to be a #block.config, got " << value;
     return success();
   }
-  if (name == gridAttrName || name == "block.shared") {
+  if (name == gridAttrName || name == sharedAttrName) {
     auto grid = dyn_cast<IntegerAttr>(value);
     if (!grid || !grid.getType().isInteger(64) || grid.getInt() < 1)
       return op->emitOpError()

@@ -110,11 +110,12 @@ BlockToGPUPass::annotate(func::FuncOp kernel,
   }
   for (auto &[calling, form] : forms) {
     for (auto [number, slot] : llvm::enumerate(calling.slots))
-      form.setArgAttr(number, slotAttrName, builder.getStringAttr(slot));
+      form.setArgAttr(number, BlockDialect::slotAttrName,
+                      builder.getStringAttr(slot));
     if (calling.table)
-      form->setAttr(tableAttrName, builder.getUnitAttr());
+      form->setAttr(BlockDialect::tableAttrName, builder.getUnitAttr());
     if (calling.single)
-      form->setAttr(singleAttrName, builder.getUnitAttr());
+      form->setAttr(BlockDialect::singleAttrName, builder.getUnitAttr());
   }
   return success();
 }

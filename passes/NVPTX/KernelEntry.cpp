@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace mlir::block;
 
 static StringRef getSlot(func::FuncOp func, unsigned argument) {
-  auto slot = func.getArgAttrOfType<StringAttr>(argument, slotAttrName);
+  auto slot =
+      func.getArgAttrOfType<StringAttr>(argument, BlockDialect::slotAttrName);
   return slot ? slot.getValue() : StringRef(externalSlot);
 }
 
@@ -50,10 +51,11 @@ static LLVM::LLVMFuncOp createFunction(OpBuilder &builder,
     func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                   builder.getI32IntegerAttr(registers));
   for (StringRef name : {StringRef(BlockDialect::gridAttrName),
-                         StringRef(tableAttrName), StringRef(singleAttrName)})
+                         StringRef(BlockDialect::tableAttrName),
+                         StringRef(BlockDialect::singleAttrName)})
     if (Attribute attribute = shape.func->getAttr(name))
       func->setAttr(name, attribute);
-  bool table = shape.func->hasAttr(tableAttrName);
+  bool table = shape.func->hasAttr(BlockDialect::tableAttrName);
   for (BlockArgument argument : shape.func.getArguments()) {
     unsigned number = argument.getArgNumber();
     StringRef slot = getSlot(shape.func, number);
@@ -115,8 +117,8 @@ KernelEntry KernelEntry::create(OpBuilder &builder, const KernelShape &shape) {
                                 },
                                 grid);
 
-  bool single = shape.func->hasAttr(singleAttrName);
-  bool table = shape.func->hasAttr(tableAttrName);
+  bool single = shape.func->hasAttr(BlockDialect::singleAttrName);
+  bool table = shape.func->hasAttr(BlockDialect::tableAttrName);
   Value matrix; // i64
   if (!single) {
     Value y = NVVM::BlockIdYOp::create(builder, loc, i32);

@@ -15,11 +15,7 @@
 
 namespace mlir::block {
 
-/// What an argument of a kernel points to, as the attribute `block.slot`.
-constexpr StringLiteral slotAttrName = "block.slot";
-constexpr StringLiteral tableAttrName = "block.table";
-constexpr StringLiteral singleAttrName = "block.single";
-constexpr StringLiteral sharedAttrName = "block.shared";
+/// What an argument of a kernel points to: values of `block.slot`.
 constexpr StringLiteral externalSlot = "external", workspaceSlot = "workspace",
                         scalarSlot = "scalar", constantSlot = "constant";
 
