@@ -348,7 +348,7 @@ Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
   if (!functions)
     return functions.takeError();
   code.functions = std::move(*functions);
-  auto device = translateKernels(*kernels, gpu, llvmContext);
+  auto device = translateKernels(*kernels, llvmContext);
   if (!device)
     return device.takeError();
   if (Error error = completeDeviceModule(**device, gpu))

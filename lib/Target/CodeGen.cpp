@@ -19,7 +19,6 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -58,6 +57,15 @@ Error checkNoFastMath(const Module &module) {
   return Error::success();
 }
 
+Error checkValid(const Module &module, const Twine &what) {
+  std::string problem;
+  raw_string_ostream stream(problem);
+  if (!verifyModule(module, &stream))
+    return Error::success();
+  return createStringError(
+      what + " is not valid LLVM IR: " + StringRef(problem).split('\n').first);
+}
+
 Expected<std::unique_ptr<Module>>
 buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
             ArrayRef<GPUCode> gpus, StringRef manifest, LLVMContext &context) {
@@ -82,11 +90,8 @@ buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
     return error;
   if (Error error = linkHostCode(*module, plan.name, !gpus.empty()))
     return error;
-  std::string problem;
-  raw_string_ostream stream(problem);
-  if (verifyModule(*module, &stream))
-    return createStringError("the module is not valid LLVM IR: " +
-                             StringRef(problem).split('\n').first);
+  if (Error error = checkValid(*module, "the module"))
+    return error;
   return module;
 }
 
@@ -94,12 +99,13 @@ buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
 // The code
 //===----------------------------------------------------------------------===//
 
-static void optimize(Module &module, TargetMachine &machine) {
+void optimizeModule(Module &module, TargetMachine &machine,
+                    const PipelineTuningOptions &tuning) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
-  PassBuilder builder(&machine);
+  PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -114,7 +120,7 @@ static bool emit(Module &module, const CPU &cpu, CodeKind kind,
   auto machine = createMachine(cpu);
   if (!machine)
     return false;
-  optimize(module, *machine);
+  optimizeModule(module, *machine);
   if (kind == CodeKind::IR) {
     module.print(out, nullptr);
     return true;

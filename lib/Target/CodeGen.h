@@ -13,6 +13,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
 
+#include "llvm/Passes/PassBuilder.h"
+
 #include <memory>
 
 namespace steepc {
@@ -29,6 +31,13 @@ buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
 /// FMAs and reductions are explicit in the IR; a flag would let LLVM choose
 /// others, and results would depend on what it chose.
 llvm::Error checkNoFastMath(const llvm::Module &module);
+
+/// Fails, with LLVM's first complaint about `what`, unless the IR is valid.
+llvm::Error checkValid(const llvm::Module &module, const llvm::Twine &what);
+
+/// LLVM's -O3 for the machine.
+void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine,
+                    const llvm::PipelineTuningOptions &tuning = {});
 
 /// Optimizes and emits in a child process, so that an abort there is an error
 /// here. The calling process must have one thread only.

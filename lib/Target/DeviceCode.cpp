@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/DeviceCode.h"
 
+#include "dialects/Block/Block.h"
 #include "lib/Target/Child.h"
 #include "lib/Target/CodeGen.h"
 #include "lib/Target/NVPTX.h"
@@ -20,7 +21,6 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -62,9 +62,10 @@ static Expected<GPUFunction> readFunction(mlir::LLVM::LLVMFuncOp kernel) {
                              "(nvvm.reqntid)");
   for (auto [index, size] : llvm::enumerate(block.asArrayRef()))
     function.block[index] = size;
-  if (auto shared = kernel->getAttrOfType<mlir::IntegerAttr>("block.shared"))
+  if (auto shared = kernel->getAttrOfType<mlir::IntegerAttr>(
+          mlir::block::BlockDialect::sharedAttrName))
     function.dynamicShared = shared.getInt();
-  function.tables = kernel->hasAttr("block.table");
+  function.tables = kernel->hasAttr(mlir::block::BlockDialect::tableAttrName);
   return function;
 }
 
@@ -201,13 +202,7 @@ Error completeDeviceModule(Module &module, const GPU &gpu) {
   }
   if (NamedMDNode *ident = module.getNamedMetadata("llvm.ident"))
     ident->eraseFromParent();
-  std::string problem;
-  raw_string_ostream stream(problem);
-  if (verifyModule(module, &stream))
-    return createStringError(
-        "the module for " + gpu.name +
-        " is not valid LLVM IR: " + StringRef(problem).split('\n').first);
-  return Error::success();
+  return checkValid(module, "the module for " + gpu.name);
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,16 +13,10 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Operator.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
@@ -45,25 +39,14 @@ Expected<std::unique_ptr<TargetMachine>> createMachine(const GPU &gpu) {
 }
 
 void optimizeKernels(Module &module, TargetMachine &machine) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
   PipelineTuningOptions tuning;
   // Vectors are chosen already; joining scalars again costs registers.
   tuning.LoopVectorization = tuning.SLPVectorization = false;
-  PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3)
-      .run(module, modules);
+  optimizeModule(module, machine, tuning);
 }
 
-Expected<std::unique_ptr<Module>>
-translateKernels(mlir::ModuleOp kernels, const GPU &gpu, LLVMContext &context) {
+Expected<std::unique_ptr<Module>> translateKernels(mlir::ModuleOp kernels,
+                                                   LLVMContext &context) {
   mlir::registerBuiltinDialectTranslation(*kernels->getContext());
   mlir::registerLLVMDialectTranslation(*kernels->getContext());
   mlir::registerNVVMDialectTranslation(*kernels->getContext());
@@ -76,47 +59,7 @@ translateKernels(mlir::ModuleOp kernels, const GPU &gpu, LLVMContext &context) {
       mlir::translateModuleToLLVMIR(*code, context, "kernels");
   if (!module)
     return createStringError("the kernels do not translate to LLVM IR");
-  auto machine = createMachine(gpu);
-  if (!machine)
-    return machine.takeError();
-  module->setTargetTriple((*machine)->getTargetTriple());
-  module->setDataLayout((*machine)->createDataLayout());
-  if (Error error = checkNoFastMath(*module))
-    return error;
-  std::string problem;
-  raw_string_ostream stream(problem);
-  if (verifyModule(*module, &stream))
-    return createStringError("the module is not valid LLVM IR: " +
-                             StringRef(problem).split('\n').first);
   return module;
-}
-
-Expected<std::unique_ptr<Module>>
-buildGPUModule(mlir::ModuleOp kernels, const GPU &gpu, LLVMContext &context) {
-  auto module = translateKernels(kernels, gpu, context);
-  if (!module)
-    return module.takeError();
-  auto machine = createMachine(gpu);
-  if (!machine)
-    return machine.takeError();
-  optimizeKernels(**module, **machine);
-  return module;
-}
-
-Expected<std::string> writePTX(const Module &module, const GPU &gpu) {
-  auto machine = createMachine(gpu);
-  if (!machine)
-    return machine.takeError();
-  // Code generation changes the module.
-  std::unique_ptr<Module> copy = CloneModule(module);
-  SmallString<0> text;
-  raw_svector_ostream out(text);
-  legacy::PassManager passes;
-  if ((*machine)->addPassesToEmitFile(passes, out, nullptr,
-                                      CodeGenFileType::AssemblyFile))
-    return createStringError("this LLVM cannot write PTX");
-  passes.run(*copy);
-  return text.str().str();
 }
 
 } // namespace steepc

@@ -26,25 +26,13 @@ namespace steepc {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createMachine(const GPU &gpu);
 
-/// Turns kernels in the LLVM dialect into one module for `gpu`, which is
-/// checked and not optimized. The caller owns the context.
+/// Turns kernels in the LLVM dialect into one module, which
+/// completeDeviceModule() then makes one of a GPU. The caller owns the context.
 llvm::Expected<std::unique_ptr<llvm::Module>>
-translateKernels(mlir::ModuleOp kernels, const GPU &gpu,
-                 llvm::LLVMContext &context);
+translateKernels(mlir::ModuleOp kernels, llvm::LLVMContext &context);
 
 /// LLVM's -O3 but for the joining of scalars to vectors.
 void optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine);
-
-/// translateKernels() and optimizeKernels() for kernels as buildNVPTXPipeline
-/// leaves them: what is handed to the PTX writer is what others may execute.
-/// Kernels are `ptx_kernel` functions. The caller owns the context.
-llvm::Expected<std::unique_ptr<llvm::Module>>
-buildGPUModule(mlir::ModuleOp kernels, const GPU &gpu,
-               llvm::LLVMContext &context);
-
-/// The module as PTX text.
-llvm::Expected<std::string> writePTX(const llvm::Module &module,
-                                     const GPU &gpu);
 
 } // namespace steepc
 
