@@ -88,30 +88,11 @@ StringRef MaxColumnOp::getDualNorm() { return "sum_j ||G_:j||"; }
 
 LogicalResult MaxColumnOp::verify() { return verifyEps(*this, getEps()); }
 
-/// ||g_j|| + eps in f32, and 1 where that is zero: the column stays zero then.
-static Value createColumnDivisors(OpBuilder &b, Location loc, Value matrix,
-                                  APFloat eps) {
-  Value squares = createColumnSums(b, loc, matrix, /*ofSquares=*/true);
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, matrix)[1], b.getF32Type());
-  Value added = createF32(b, loc, eps.convertToDouble());
-  Value zero = createF32(b, loc, 0), one = createF32(b, loc, 1);
-  return createGeneric(
-      b, loc, {{squares, {0}}}, {{empty, {0}}}, "p",
-      [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value root = math::SqrtOp::create(b, loc, v[0]);
-        Value norm = arith::TruncFOp::create(b, loc, b.getF32Type(), root);
-        if (!eps.isZero())
-          return {arith::AddFOp::create(b, loc, norm, added)};
-        Value isZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                             norm, zero);
-        return {arith::SelectOp::create(b, loc, isZero, one, norm)};
-      })[0];
-}
-
 FailureOr<SmallVector<Value>> MaxColumnOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
-  Value divisors = createColumnDivisors(b, loc, getGradient(), getEps());
+  Value divisors = createDivisors(
+      b, loc, createColumnSums(b, loc, getGradient(), /*ofSquares=*/true),
+      getEps());
   Value factor = arith::NegFOp::create(b, loc, getRadius());
   return createGeneric(
       b, loc, {{getGradient(), {0, 1}}, {divisors, {1}}},

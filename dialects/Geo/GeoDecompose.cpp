@@ -25,10 +25,12 @@
 using namespace mlir;
 using namespace mlir::geo;
 using geo::detail::Axes;
+using geo::detail::createDivisors;
 using geo::detail::createElementwise;
 using geo::detail::createF32;
 using geo::detail::createF64;
 using geo::detail::createGeneric;
+using geo::detail::createRowSquares;
 using geo::detail::createSize;
 using geo::detail::createZeros;
 using geo::detail::firstOnly;
@@ -203,12 +205,10 @@ Value geo::detail::createRowSquares(OpBuilder &b, Location loc, Value matrix) {
       })[0];
 }
 
-/// ||x_i|| + eps in f32, and 1 where that is zero: the row stays zero then.
-static Value createRowDivisors(OpBuilder &b, Location loc, Value matrix,
-                               APFloat eps) {
-  Value squares = geo::detail::createRowSquares(b, loc, matrix);
-  OpFoldResult rows = tensor::getMixedSize(b, loc, matrix, 0);
-  Value empty = tensor::EmptyOp::create(b, loc, rows, b.getF32Type());
+Value geo::detail::createDivisors(OpBuilder &b, Location loc, Value squares,
+                                  APFloat eps) {
+  OpFoldResult count = tensor::getMixedSize(b, loc, squares, 0);
+  Value empty = tensor::EmptyOp::create(b, loc, count, b.getF32Type());
   Value added = createF32(b, loc, eps.convertToDouble());
   Value zero = createF32(b, loc, 0), one = createF32(b, loc, 1);
   return createGeneric(
@@ -225,8 +225,7 @@ static Value createRowDivisors(OpBuilder &b, Location loc, Value matrix,
 }
 
 Values RowSquaresOp::decomposeOperation(OpBuilder &b) {
-  return SmallVector<Value>{
-      geo::detail::createRowSquares(b, getLoc(), getInput())};
+  return SmallVector<Value>{createRowSquares(b, getLoc(), getInput())};
 }
 
 Value geo::detail::createInverseNorm(OpBuilder &b, Location loc, Value matrix,
@@ -267,7 +266,8 @@ Value geo::detail::createInverseNorm(OpBuilder &b, Location loc, Value matrix,
 
 Values NormalizeRowsOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
-  Value divisors = createRowDivisors(b, loc, getInput(), getEps());
+  Value divisors =
+      createDivisors(b, loc, createRowSquares(b, loc, getInput()), getEps());
   return createGeneric(
       b, loc, {{getInput(), {0, 1}}, {divisors, {0}}},
       {{geo::detail::createEmpty(b, loc, getInput()), {0, 1}}}, "pp",
@@ -278,7 +278,8 @@ Values NormalizeRowsOp::decomposeOperation(OpBuilder &b) {
 
 Values MaxRowOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
-  Value divisors = createRowDivisors(b, loc, getGradient(), getEps());
+  Value divisors =
+      createDivisors(b, loc, createRowSquares(b, loc, getGradient()), getEps());
   // The quotient first: it is in [-1, 1] for every row that is finite, while
   // -r / (||g_i|| + eps) may overflow.
   Value factor = arith::NegFOp::create(b, loc, getRadius());

@@ -142,6 +142,10 @@ Value createColumnSums(OpBuilder &b, Location loc, Value matrix,
 /// The sums of the squares of every row, in f64, as linalg.
 Value createRowSquares(OpBuilder &b, Location loc, Value matrix);
 
+/// The norms of rows or columns from the sums of their squares, plus `eps`, in
+/// f32; 1 where that is zero, so that what is divided stays zero.
+Value createDivisors(OpBuilder &b, Location loc, Value squares, APFloat eps);
+
 /// What a matrix is divided by: `factor ||G||_F + eps`, or with a relative eps
 /// `factor ||G||_F (1 + eps)`.
 struct Divisor {
