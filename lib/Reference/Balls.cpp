@@ -96,13 +96,6 @@ Matrix applyCautiously(const Matrix &u, const Matrix &s, double decay) {
 // Whole rules
 //===----------------------------------------------------------------------===//
 
-static Step finish(const Matrix &w, Matrix increment, const Scalars &scalars,
-                   Matrix state, Matrix second = {}) {
-  Matrix weight = apply(w, increment, 1.0 - scalars.lr * scalars.wd);
-  return {std::move(weight), std::move(increment), std::move(state),
-          std::move(second)};
-}
-
 Step lionStep(const Matrix &w, const Matrix &g, const Matrix &buffer,
               const Scalars &scalars, double beta1, double beta2) {
   Matrix gc = scale(g, scalars.clip);

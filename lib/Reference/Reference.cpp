@@ -208,9 +208,8 @@ Matrix spectral(const Matrix &n, double radius,
 // Whole rules
 //===----------------------------------------------------------------------===//
 
-/// The common end of every rule.
-static Step finish(const Matrix &w, Matrix increment, const Scalars &scalars,
-                   Matrix state, Matrix second = {}) {
+Step finish(const Matrix &w, Matrix increment, const Scalars &scalars,
+            Matrix state, Matrix second) {
   Matrix weight = apply(w, increment, 1.0 - scalars.lr * scalars.wd);
   return {std::move(weight), std::move(increment), std::move(state),
           std::move(second)};

@@ -138,6 +138,10 @@ struct Step {
   Matrix second;    ///< exp_avg_sq of AdamW, else empty
 };
 
+/// The end of every rule: decay, then the increment.
+Step finish(const Matrix &w, Matrix increment, const Scalars &scalars,
+            Matrix state, Matrix second = {});
+
 /// geo.adamw, PyTorch's AdamW:
 /// -lr * (m / (1 - beta1^t)) / (sqrt(v) / sqrt(1 - beta2^t) + eps).
 Step adamwStep(const Matrix &w, const Matrix &g, const Matrix &expAvg,

@@ -30,11 +30,6 @@ using Rule = std::function<Step(const Matrix &, const Matrix &,
 // The rules, in float64
 //===----------------------------------------------------------------------===//
 
-static Step finish(const Matrix &w, Matrix s, const Scalars &h, Matrix state) {
-  Matrix weight = reference::apply(w, s, 1 - h.lr * h.wd);
-  return {std::move(weight), std::move(s), std::move(state), {}};
-}
-
 static double scaled(double r, const Matrix &w, ShapeScale kind) {
   return reference::shapeScale(r, w.rows, w.cols, kind);
 }
