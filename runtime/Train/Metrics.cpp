@@ -23,6 +23,15 @@ using namespace steep;
 /// Keys stay in the order in which they are set.
 using Json = nlohmann::ordered_json;
 
+/// Numbers that a line holds where they were measured, in their order.
+static constexpr std::pair<const char *, std::optional<double> StepMetrics::*>
+    optionalNumbers[] = {{"val_loss", &StepMetrics::valLoss},
+                         {"head_diameter", &StepMetrics::headDiameter},
+                         {"hilbert_rms", &StepMetrics::hilbertRms},
+                         {"head_decrease", &StepMetrics::headDecrease},
+                         {"head_certificate", &StepMetrics::headCertificate},
+                         {"head_gap", &StepMetrics::headGap}};
+
 std::string StepMetrics::json() const {
   Json json;
   json["step"] = step;
@@ -35,18 +44,9 @@ std::string StepMetrics::json() const {
   json["skipped"] = skipped;
   if (!nonfinite.empty())
     json["nonfinite"] = nonfinite;
-  if (valLoss)
-    json["val_loss"] = *valLoss;
-  if (headDiameter)
-    json["head_diameter"] = *headDiameter;
-  if (hilbertRms)
-    json["hilbert_rms"] = *hilbertRms;
-  if (headDecrease)
-    json["head_decrease"] = *headDecrease;
-  if (headCertificate)
-    json["head_certificate"] = *headCertificate;
-  if (headGap)
-    json["head_gap"] = *headGap;
+  for (const auto &[key, member] : optionalNumbers)
+    if (const std::optional<double> &number = this->*member)
+      json[key] = *number;
   return json.dump();
 }
 
@@ -72,18 +72,9 @@ StepMetrics StepMetrics::parse(const std::string &line,
   metrics.skipped = value.at("skipped").boolean();
   if (json.contains("nonfinite"))
     metrics.nonfinite = value.at("nonfinite").string();
-  if (json.contains("val_loss"))
-    metrics.valLoss = numberAt(value, "val_loss");
-  if (json.contains("head_diameter"))
-    metrics.headDiameter = numberAt(value, "head_diameter");
-  if (json.contains("hilbert_rms"))
-    metrics.hilbertRms = numberAt(value, "hilbert_rms");
-  if (json.contains("head_decrease"))
-    metrics.headDecrease = numberAt(value, "head_decrease");
-  if (json.contains("head_certificate"))
-    metrics.headCertificate = numberAt(value, "head_certificate");
-  if (json.contains("head_gap"))
-    metrics.headGap = numberAt(value, "head_gap");
+  for (const auto &[key, member] : optionalNumbers)
+    if (json.contains(key))
+      metrics.*member = numberAt(value, key);
   return metrics;
 }
 
