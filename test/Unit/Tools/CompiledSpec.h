@@ -1,5 +1,4 @@
-//===- CompiledSpec.h - a spec, compiled for a test's parameters -*- C++
-//-*-===//
+//===- CompiledSpec.h - a spec, compiled for a test -------------*- C++ -*-===//
 //
 // Part of the Steep project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +24,8 @@ using NamedShapes = std::vector<std::pair<std::string, Shape>>;
 /// tensors of a step. States start at zero, rates are the spec's, decay is 0.
 class CompiledSpec {
 public:
-  CompiledSpec(const std::string &spec, const NamedShapes &list) {
+  CompiledSpec(const std::string &spec, const NamedShapes &list,
+               const std::string &target = CompileRequest().target) {
     nlohmann::json tensors = nlohmann::json::array();
     for (const auto &[name, shape] : list)
       tensors.push_back({{"name", name}, {"shape", shape}, {"dtype", "F32"}});
@@ -35,6 +35,7 @@ public:
     request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
     request.cache = cache.folder().string();
     request.compiler = STEEP_TEST_COMPILER;
+    request.target = target;
     artefact = Artefact::load(compileArtefact(request));
     for (const auto &[name, shape] : list) {
       arguments.parameters.emplace_back(DType::F32, shape);
@@ -82,6 +83,11 @@ inline void fillNormal(const Tensor &tensor, unsigned seed,
   std::normal_distribution<float> normal;
   for (int64_t i = 0; i < tensor.count(); ++i)
     tensor.f32()[i] = factor * normal(random);
+}
+
+inline bool sameBits(const Tensor &a, const Tensor &b) {
+  return a.bytes() == b.bytes() &&
+         std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
 inline double distance(const Tensor &actual, const reference::Matrix &wanted) {

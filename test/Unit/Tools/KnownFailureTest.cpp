@@ -10,82 +10,37 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Reference/Reference.h"
-#include "runtime/Core/Artefact.h"
-#include "test/Unit/Core/TestSupport.h"
+#include "test/Unit/Tools/CompiledSpec.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <random>
 
 using namespace steep;
 using reference::Matrix;
-using Shape = std::vector<int64_t>;
+using test::fillNormal;
+using test::sameBits;
+using test::Shape;
+using test::toMatrix;
 
 //===----------------------------------------------------------------------===//
 // An optimizer for parameters of given names and shapes
 //===----------------------------------------------------------------------===//
 
 namespace {
-class Optimizer {
+class Optimizer : public test::CompiledSpec {
 public:
-  explicit Optimizer(const std::vector<std::pair<std::string, Shape>> &list) {
-    nlohmann::json tensors = nlohmann::json::array();
-    for (const auto &[name, shape] : list)
-      tensors.push_back({{"name", name}, {"shape", shape}, {"dtype", "F32"}});
-    static test::TemporaryFolder cache;
-    CompileRequest request;
-    request.spec = STEEP_TEST_DATA "/known_failures.mlir";
-    request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
-    request.cache = cache.folder().string();
-    request.compiler = STEEP_TEST_COMPILER;
-    artefact = Artefact::load(compileArtefact(request));
-    for (const auto &[name, shape] : list) {
-      arguments.parameters.emplace_back(DType::F32, shape);
-      arguments.gradients.emplace_back(DType::F32, shape);
-      arguments.updates.emplace_back(DType::F32, shape);
-    }
-    arguments.states = artefact->makeStates();
-    for (const Manifest::Group &group : artefact->manifest().groups) {
-      arguments.lr.push_back(group.lr);
-      arguments.wd.push_back(0);
-    }
-  }
+  explicit Optimizer(const test::NamedShapes &list)
+      : CompiledSpec(STEEP_TEST_DATA "/known_failures.mlir", list) {}
 
-  StepResult step() { return artefact->step(arguments); }
   float *weight(std::size_t i) { return arguments.parameters[i].f32(); }
   float *gradient(std::size_t i) { return arguments.gradients[i].f32(); }
   float *update(std::size_t i) { return arguments.updates[i].f32(); }
-
-  std::shared_ptr<Artefact> artefact;
-  StepArguments arguments;
 };
 } // namespace
 
-static Matrix matrix(const Tensor &tensor) {
-  return Matrix(static_cast<std::size_t>(tensor.dim(0)),
-                static_cast<std::size_t>(tensor.dim(1)), tensor.f32());
-}
-
-static void fillNormal(const Tensor &tensor, unsigned seed,
-                       float factor = 1.0f) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    tensor.f32()[i] = factor * normal(random);
-}
-
-static bool sameBits(const Tensor &a, const Tensor &b) {
-  return a.bytes() == b.bytes() &&
-         std::memcmp(a.data(), b.data(), a.bytes()) == 0;
-}
-
 /// The optimizer has a group only for names that are there, so tests that look
 /// at one rule add one parameter of each other.
-static std::vector<std::pair<std::string, Shape>>
-withOthers(std::vector<std::pair<std::string, Shape>> list) {
+static test::NamedShapes withOthers(test::NamedShapes list) {
   for (const char *rule : {"muon", "exact", "adamw", "rownorm", "ball"}) {
     bool there = false;
     for (const auto &item : list)
@@ -115,9 +70,9 @@ TEST(KnownFailures, TinyGradientsAreNotScaledAway) {
     EXPECT_TRUE(sameBits(updateAt(std::ldexp(1.0, exponent)), expected))
         << "2^" << exponent;
   for (double c : {1e-6, 1e-12, 1e-20, 1e-30, 1e15, 1e30})
-    EXPECT_LT(
-        reference::relativeDifference(matrix(updateAt(c)), matrix(expected)),
-        1e-5)
+    EXPECT_LT(reference::relativeDifference(toMatrix(updateAt(c)),
+                                            toMatrix(expected)),
+              1e-5)
         << c;
 }
 
@@ -130,14 +85,14 @@ TEST(KnownFailures, TinyFactorsOnTheGradientChangeNothing) {
     optimizer.arguments.gradScale = scale;
     optimizer.step();
     EXPECT_LT(reference::relativeDifference(
-                  matrix(optimizer.arguments.updates[0]), matrix(expected)),
+                  toMatrix(optimizer.arguments.updates[0]), toMatrix(expected)),
               1e-5)
         << scale;
   }
 }
 
 TEST(KnownFailures, ZeroStaysZero) {
-  std::vector<std::pair<std::string, Shape>> list;
+  test::NamedShapes list;
   for (const char *rule : {"muon", "exact", "adamw", "rownorm", "ball"})
     for (Shape shape : {Shape{1, 1}, {8, 8}, {64, 128}, {128, 64}})
       list.emplace_back(fmt::format("{}.{}x{}", rule, shape[0], shape[1]),
@@ -216,7 +171,7 @@ TEST(KnownFailures, EveryShapeIsRight) {
       {1, 1},   {1, 97},  {97, 1},  {2, 3},   {3, 2},    {4, 5},   {5, 4},
       {7, 8},   {8, 7},   {9, 15},  {15, 9},  {16, 17},  {17, 16}, {31, 33},
       {33, 31}, {97, 97}, {15, 97}, {97, 17}, {257, 513}};
-  std::vector<std::pair<std::string, Shape>> list;
+  test::NamedShapes list;
   for (const char *rule : {"muon", "adamw", "rownorm", "ball"})
     for (const Shape &shape : shapes)
       list.emplace_back(fmt::format("{}.{}x{}", rule, shape[0], shape[1]),
@@ -245,23 +200,23 @@ TEST(KnownFailures, EveryShapeIsRight) {
           manifest.groupIndex(manifest.parameters[p].group));
       double lr = optimizer.arguments.lr[group];
       reference::Scalars scalars{lr, 0.5, 1.0, t};
-      Matrix w = matrix(weights[p]),
-             g = matrix(optimizer.arguments.gradients[p]);
+      Matrix w = toMatrix(weights[p]),
+             g = toMatrix(optimizer.arguments.gradients[p]);
       reference::Step expected;
       if (rule == "muon")
-        expected = reference::muonStep(w, g, matrix(states[s]), scalars);
+        expected = reference::muonStep(w, g, toMatrix(states[s]), scalars);
       else if (rule == "adamw")
-        expected = reference::adamwStep(w, g, matrix(states[s]),
-                                        matrix(states[s + 1]), scalars);
+        expected = reference::adamwStep(w, g, toMatrix(states[s]),
+                                        toMatrix(states[s + 1]), scalars);
       else if (rule == "rownorm")
-        expected =
-            reference::rownormStep(w, g, matrix(states[s]), scalars, 0.95, 0.0);
+        expected = reference::rownormStep(w, g, toMatrix(states[s]), scalars,
+                                          0.95, 0.0);
       else {
         expected.increment = reference::commonBall(g, lr, 1e-8);
         expected.weight = reference::apply(w, expected.increment, 1 - lr * 0.5);
       }
       auto distance = [](const Tensor &actual, const Matrix &wanted) {
-        return reference::relativeDifference(matrix(actual), wanted);
+        return reference::relativeDifference(toMatrix(actual), wanted);
       };
       EXPECT_LT(distance(optimizer.arguments.updates[p], expected.increment),
                 5e-5)

@@ -10,20 +10,19 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Reference/Oracle.h"
-#include "runtime/Core/Artefact.h"
 #include "runtime/Core/ThreadPool.h"
 #include "runtime/Geometry/Oracle.h"
 #include "runtime/Geometry/StepQuality.h"
-#include "test/Unit/Core/TestSupport.h"
+#include "test/Unit/Tools/CompiledSpec.h"
 
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 
 using namespace steep;
 using reference::Matrix;
-using Shape = std::vector<int64_t>;
+using test::Shape;
+using test::toMatrix;
 
 namespace {
 
@@ -31,29 +30,12 @@ const std::vector<Shape> shapes = {{40, 8},  {1, 3},  {2, 2},  {3, 5},
                                    {97, 17}, {60, 1}, {33, 40}};
 
 /// Every form on every shape; parameter form.i has the shape i.
-class Oracles {
+class Oracles : public test::CompiledSpec {
 public:
-  explicit Oracles(const std::string &target) {
-    nlohmann::json tensors = nlohmann::json::array();
-    for (const char *form : {"exact", "repair", "relax"})
-      for (std::size_t i = 0; i < shapes.size(); ++i) {
-        tensors.push_back({{"name", fmt::format("{}.{}", form, i)},
-                           {"shape", shapes[i]},
-                           {"dtype", "F32"}});
-        arguments.parameters.emplace_back(DType::F32, shapes[i]);
-        arguments.gradients.emplace_back(DType::F32, shapes[i]);
-        arguments.updates.emplace_back(DType::F32, shapes[i]);
-        fill(arguments.gradients.back(), static_cast<unsigned>(i));
-      }
-    CompileRequest request;
-    request.spec = STEEP_TEST_DATA "/oracles.mlir";
-    request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
-    request.cache = cache.folder().string();
-    request.compiler = STEEP_TEST_COMPILER;
-    request.target = target;
-    artefact = Artefact::load(compileArtefact(request));
-    arguments.states = artefact->makeStates();
-    arguments.wd = {0, 0, 0};
+  explicit Oracles(const std::string &target)
+      : CompiledSpec(STEEP_TEST_DATA "/oracles.mlir", nameShapes(), target) {
+    for (std::size_t i = 0; i < arguments.gradients.size(); ++i)
+      fill(arguments.gradients[i], static_cast<unsigned>(i % shapes.size()));
     setRate(2.5e-3);
   }
 
@@ -65,15 +47,15 @@ public:
   }
   void setRate(double lr) { arguments.lr = {lr, lr, lr}; }
 
-  test::TemporaryFolder cache;
-  std::shared_ptr<Artefact> artefact;
-  StepArguments arguments;
+private:
+  static test::NamedShapes nameShapes() {
+    test::NamedShapes list;
+    for (const char *form : {"exact", "repair", "relax"})
+      for (std::size_t i = 0; i < shapes.size(); ++i)
+        list.emplace_back(fmt::format("{}.{}", form, i), shapes[i]);
+    return list;
+  }
 };
-
-Matrix matrix(const Tensor &tensor) {
-  return Matrix(static_cast<std::size_t>(tensor.dim(0)),
-                static_cast<std::size_t>(tensor.dim(1)), tensor.f32());
-}
 
 /// The rate as the step sees it.
 double diameterBound(double lr) {
@@ -95,15 +77,15 @@ TEST(OracleSteps, AreFeasibleAndAsSteepAsTheirFormSays) {
       const double best = solveRowDiameter(g).report.upper * eta;
       const double slack = 1e-12 * best;
       const Tensor &exact = arguments.updates[i];
-      EXPECT_LE(reference::rowDiameter(matrix(exact)), eta);
+      EXPECT_LE(reference::rowDiameter(toMatrix(exact)), eta);
       EXPECT_GE(stepQuality(g, exact).decrease, best * (1 - 3e-6) - slack);
       const Tensor &repaired = arguments.updates[count + i];
-      EXPECT_LE(reference::rowDiameter(matrix(repaired)), eta);
+      EXPECT_LE(reference::rowDiameter(toMatrix(repaired)), eta);
       EXPECT_GE(stepQuality(g, repaired).decrease, 0.7 * best - slack);
       const Tensor &relaxed = arguments.updates[2 * count + i];
-      EXPECT_LE(reference::rowDiameter(matrix(relaxed)), eta * (1 + 0x1p-21));
+      EXPECT_LE(reference::rowDiameter(toMatrix(relaxed)), eta * (1 + 0x1p-21));
       EXPECT_GE(stepQuality(g, relaxed).decrease,
-                best * reference::rowNormCertificate(matrix(g)) * (1 - 1e-6) -
+                best * reference::rowNormCertificate(toMatrix(g)) * (1 - 1e-6) -
                     slack);
       // The weight, zero before, is the increment.
       for (int64_t k = 0; k < exact.count(); ++k)

@@ -5,49 +5,36 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Reference/Reference.h"
-#include "runtime/Core/Artefact.h"
 #include "runtime/Core/ThreadPool.h"
-#include "test/Unit/Core/TestSupport.h"
+#include "test/Unit/Tools/CompiledSpec.h"
 
 #include <cmath>
-#include <cstring>
-#include <nlohmann/json.hpp>
-#include <random>
 
 using namespace steep;
 using reference::Matrix;
-using Shape = std::vector<int64_t>;
+using test::sameBits;
+using test::Shape;
 
 namespace {
 /// The rules for the shapes given: parameters center.0, center.1 and so on,
 /// and previous.0.
-class Rules {
+class Rules : public test::CompiledSpec {
 public:
-  Rules(const std::vector<Shape> &centered, const Shape &previous) {
-    nlohmann::json tensors = nlohmann::json::array();
-    auto add = [&](const std::string &name, const Shape &shape) {
-      tensors.push_back({{"name", name}, {"shape", shape}, {"dtype", "F32"}});
-      arguments.parameters.emplace_back(DType::F32, shape);
-      arguments.gradients.emplace_back(DType::F32, shape);
-      arguments.updates.emplace_back(DType::F32, shape);
-    };
-    for (std::size_t i = 0; i < centered.size(); ++i)
-      add(fmt::format("center.{}", i), centered[i]);
-    add("previous.0", previous);
-    static test::TemporaryFolder cache;
-    CompileRequest request;
-    request.spec = STEEP_TEST_DATA "/rules.mlir";
-    request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
-    request.cache = cache.folder().string();
-    request.compiler = STEEP_TEST_COMPILER;
-    artefact = Artefact::load(compileArtefact(request));
-    arguments.states = artefact->makeStates();
-    arguments.lr = arguments.wd = {0, 0};
+  Rules(const std::vector<Shape> &centered, const Shape &previous)
+      : CompiledSpec(STEEP_TEST_DATA "/rules.mlir",
+                     nameShapes(centered, previous)) {
+    arguments.lr = {0, 0};
   }
 
-  std::shared_ptr<Artefact> artefact;
-  StepArguments arguments;
+private:
+  static test::NamedShapes nameShapes(const std::vector<Shape> &centered,
+                                      const Shape &previous) {
+    test::NamedShapes list;
+    for (std::size_t i = 0; i < centered.size(); ++i)
+      list.emplace_back(fmt::format("center.{}", i), centered[i]);
+    list.emplace_back("previous.0", previous);
+    return list;
+  }
 };
 } // namespace
 
@@ -61,11 +48,6 @@ static void fillNormal(const Tensor &tensor, unsigned seed, float mean) {
 static Matrix matrix(const Tensor &tensor) {
   return Matrix(static_cast<std::size_t>(tensor.dim(0)),
                 static_cast<std::size_t>(tensor.dim(1)), tensor.f32());
-}
-
-static bool sameBits(const Tensor &a, const Tensor &b) {
-  return a.bytes() == b.bytes() &&
-         std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
 // Means far from zero, so that what is left of them would be seen: without
