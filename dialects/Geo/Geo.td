@@ -48,6 +48,17 @@ def Geo_Dialect : Dialect {
     ```mlir
     func.func @head(%g: tensor<50257x512xf32> {geo.facts = [#geo.zero_column_sum]})
     ```
+
+    A matrix product that an expansion knows to be symmetric, as X^T X, A A for a
+    symmetric A, or a product of symmetric matrices that commute, carries the unit
+    attribute `geo.symmetric`. In exact arithmetic it is; rounding may tell (i, j) from
+    (j, i), so whoever computes one triangle and mirrors it writes each pair
+    from one sum. Elementwise values of symmetric operands, as b A + c A A, are
+    symmetric as well.
+
+    ```mlir
+    %p = linalg.matmul {geo.symmetric} ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%zeros : tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
@@ -64,6 +75,9 @@ def Geo_Dialect : Dialect {
     /// Name of the attribute that carries a geometry's `dot` to the products
     /// it is expanded to; absent for ieee.
     static constexpr ::llvm::StringLiteral dotAttrName = "geo.dot";
+    /// Name of the unit attribute of a product that is symmetric but for
+    /// rounding: a target may compute one triangle and mirror it.
+    static constexpr ::llvm::StringLiteral symmetricAttrName = "geo.symmetric";
     /// Name of the attribute (f64) that a relaxed geometry and its function
     /// carry: the least part of the asked geometry's decrease.
     static constexpr ::llvm::StringLiteral guaranteeAttrName = "geo.guarantee";

@@ -62,6 +62,13 @@ LogicalResult GeoDialect::verifyOperationAttribute(Operation *op,
            << name << "' to be an f64 in (0, 1], but got "
            << attribute.getValue();
   }
+  if (name == symmetricAttrName) {
+    if (isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return op->emitOpError("expected '")
+           << name << "' to be a unit attribute, but got "
+           << attribute.getValue();
+  }
   if (name != dotAttrName)
     return op->emitOpError("has unknown attribute '") << name << "'";
   if (!isa<DotAttr>(attribute.getValue()))

@@ -130,7 +130,10 @@ Value Repulsion::sweep(Value x) {
       [](OpBuilder &, Location, ValueRange v) -> SmallVector<Value> {
         return {v[0]};
       })[0];
-  Value forces = createForces(createProduct(x, transposed, rows));
+  Value cosines = createProduct(x, transposed, rows);
+  cosines.getDefiningOp()->setAttr(GeoDialect::symmetricAttrName,
+                                   b.getUnitAttr());
+  Value forces = createForces(cosines);
   Value zeros = createZeros(b, loc, {b.getIndexAttr(rows)}, f64);
   SmallVector<Value> sums = createGeneric(
       b, loc, {{forces, {0, 1}}}, {{zeros, {0}}, {zeros, {0}}}, "pr",

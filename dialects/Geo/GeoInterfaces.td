@@ -55,7 +55,8 @@ def Geo_ExpandOpInterface : OpInterface<"ExpandOpInterface"> {
 
     Products are `linalg.matmul` of the forms A B and A^T B, which read their
     right operand by contiguous rows; their sides may be rounded up, with
-    zeros; a precision other than ieee is handed on as attribute `geo.dot`.
+    zeros; a precision other than ieee is handed on as attribute `geo.dot`, and
+    a product that is symmetric is marked with `geo.symmetric`.
   }];
   let methods = [
     InterfaceMethod<[{

@@ -75,7 +75,8 @@ private:
   Value createIncrement(Value x);
   Value createMix(Value gram, Value square, const Triple &triple);
   Value createFma(double a, Value x, Value y);
-  Value createProduct(Value left, Value right, bool transposeLeft);
+  Value createProduct(Value left, Value right, bool transposeLeft = false);
+  Value createSymmetric(Value left, Value right, bool transposeLeft = false);
 
   OpBuilder &b;
   SpectralOp op;
@@ -142,6 +143,14 @@ Value Expansion::createProduct(Value left, Value right, bool transposeLeft) {
   return product.getResult(0);
 }
 
+/// The same, of which the expansion knows that the result is symmetric.
+Value Expansion::createSymmetric(Value left, Value right, bool transposeLeft) {
+  Value product = createProduct(left, right, transposeLeft);
+  product.getDefiningOp()->setAttr(GeoDialect::symmetricAttrName,
+                                   b.getUnitAttr());
+  return product;
+}
+
 /// b A + c A^2.
 Value Expansion::createMix(Value gram, Value square, const Triple &triple) {
   Value bb = createF32(b, loc, triple.b), c = createF32(b, loc, triple.c);
@@ -167,24 +176,25 @@ Value Expansion::createFma(double a, Value x, Value y) {
 
 /// X <- a X + X (b A + c A^2) with A = X^T X.
 Value Expansion::createStep(Value x, const Triple &triple) {
-  Value gram = createProduct(x, x, /*transposeLeft=*/true);
-  Value square = createProduct(gram, gram, /*transposeLeft=*/false);
+  Value gram = createSymmetric(x, x, /*transposeLeft=*/true);
+  Value square = createSymmetric(gram, gram);
   Value mixed = createMix(gram, square, triple);
-  Value product = createProduct(x, mixed, /*transposeLeft=*/false);
+  Value product = createProduct(x, mixed);
   return createFma(triple.a, x, product);
 }
 
-/// Several steps at once: X <- X Q, with Q from R = X^T X alone.
+/// Several steps at once: X <- X Q, with Q from R = X^T X alone. Everything on
+/// the way is a polynomial of R, so all of it is symmetric and commutes.
 Value Expansion::createGramSteps(Value x, ArrayRef<Triple> triples) {
-  Value gram = createProduct(x, x, /*transposeLeft=*/true);
+  Value gram = createSymmetric(x, x, /*transposeLeft=*/true);
   double q = 1; // Q = q I + rest, nothing at first
   Value rest;
   for (const Triple &triple : triples) {
-    Value square = createProduct(gram, gram, /*transposeLeft=*/false);
+    Value square = createSymmetric(gram, gram);
     Value mixed = createMix(gram, square, triple);
     // Q <- Q (a I + Z)
     if (rest) {
-      Value product = createProduct(rest, mixed, /*transposeLeft=*/false);
+      Value product = createSymmetric(rest, mixed);
       rest = createFma(triple.a, rest, createFma(q, mixed, product));
     } else {
       rest = mixed;
@@ -193,12 +203,10 @@ Value Expansion::createGramSteps(Value x, ArrayRef<Triple> triples) {
     if (&triple == &triples.back())
       break;
     // R <- (a I + Z) R (a I + Z), all of which commute
-    Value half = createFma(triple.a, gram,
-                           createProduct(gram, mixed, /*transposeLeft=*/false));
-    gram = createFma(triple.a, half,
-                     createProduct(mixed, half, /*transposeLeft=*/false));
+    Value half = createFma(triple.a, gram, createSymmetric(gram, mixed));
+    gram = createFma(triple.a, half, createSymmetric(mixed, half));
   }
-  return createFma(q, x, createProduct(x, rest, /*transposeLeft=*/false));
+  return createFma(q, x, createProduct(x, rest));
 }
 
 /// -r X, as the gradient lies.

@@ -12,6 +12,7 @@
 #include "dialects/Block/Block.h"
 #include "dialects/Geo/Geo.h"
 #include "passes/Block/Passes.h"
+#include "passes/Block/SelectWarps.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -23,6 +24,15 @@ namespace mlir::block {
 
 using namespace mlir;
 using namespace mlir::block;
+
+/// The precision that the user allowed for a product.
+static Dot getDot(Operation *product) {
+  auto dot = product->getAttrOfType<geo::DotAttr>("geo.dot");
+  if (!dot)
+    return Dot::ieee;
+  // The same words in both dialects; `block` does not know `geo`.
+  return *symbolizeDot(geo::stringifyDot(dot.getValue()));
+}
 
 namespace {
 struct SelectConfigPass : block::impl::SelectConfigBase<SelectConfigPass> {
@@ -38,7 +48,8 @@ struct SelectConfigPass : block::impl::SelectConfigBase<SelectConfigPass> {
     Operation *product = findProduct(func);
     ConfigAttr config =
         target == "nvptx"
-            ? (product ? selectForWarpProduct(product) : selectForWarps(func))
+            ? (product ? selectForWarpProduct(product, getDot(product))
+                       : selectForWarps(func))
             : (product ? selectForProduct(product) : selectForRows(func));
     func->setAttr(BlockDialect::configAttrName, config);
   }
@@ -48,8 +59,6 @@ private:
   static Operation *findProduct(func::FuncOp func);
   ConfigAttr selectForProduct(Operation *product);
   ConfigAttr selectForRows(func::FuncOp func);
-  ConfigAttr selectForWarpProduct(Operation *product);
-  ConfigAttr selectForWarps(func::FuncOp func);
 };
 } // namespace
 
@@ -102,15 +111,6 @@ selectMicro(ArrayRef<int64_t> shape, int64_t lanes, int64_t registers) {
       }
     }
   return best;
-}
-
-/// The precision that the user allowed for a product.
-static Dot getDot(Operation *product) {
-  auto dot = product->getAttrOfType<geo::DotAttr>("geo.dot");
-  if (!dot)
-    return Dot::ieee;
-  // The same words in both dialects; `block` does not know `geo`.
-  return *symbolizeDot(geo::stringifyDot(dot.getValue()));
 }
 
 ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
@@ -170,80 +170,4 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   return ConfigAttr::get(&getContext(), block, chunk, /*tile=*/{}, /*micro=*/{},
                          lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
                          Dot::ieee);
-}
-
-//===----------------------------------------------------------------------===//
-// GPUs
-//===----------------------------------------------------------------------===//
-
-/// Whether a kernel ends in sums over the rows of a matrix.
-static bool sumsRows(func::FuncOp func) {
-  for (auto op : func.getOps<linalg::LinalgOp>())
-    if (op.getNumLoops() == 2 &&
-        op.getIteratorTypesArray().front() == utils::IteratorType::reduction)
-      return true;
-  return false;
-}
-
-ConfigAttr SelectConfigPass::selectForWarps(func::FuncOp func) {
-  auto make = [&](int64_t rows, int64_t warps) {
-    return ConfigAttr::get(&getContext(), rows, /*chunk=*/0, /*tile=*/{},
-                           /*micro=*/{}, /*lanes=*/0, warps, /*stages=*/0,
-                           /*maxnreg=*/0, Dot::ieee);
-  };
-  int64_t rows = 1, columns = 1;
-  bool hasMatrix = false, hasVector = false;
-  for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
-    int64_t rank = cast<ShapedType>(op.getSource().getType()).getRank();
-    hasMatrix |= rank >= 2;
-    hasVector |= rank == 1;
-  }
-  for (auto op : func.getOps<bufferization::ToTensorOp>()) {
-    auto type = cast<RankedTensorType>(op.getType());
-    if (type.getRank() > 0)
-      rows = std::max(rows, type.getDimSize(0));
-    if (type.getRank() > 1)
-      columns = std::max(columns, type.getDimSize(1));
-  }
-  // A sum of everything is one block: enough warps to hide latency.
-  if (!hasMatrix && !hasVector)
-    return make(
-        0, llvm::bit_floor<uint64_t>(std::clamp<int64_t>(rows / 256, 1, 16)));
-  // Warps share the rows of a block's columns.
-  if (!hasMatrix && sumsRows(func))
-    return make(
-        0, llvm::bit_floor<uint64_t>(std::clamp<int64_t>(rows / 16, 1, 16)));
-  // A warp holds a row of up to 2048 floats in registers, 64 a thread beside
-  // what is computed from them; 128 would spill. A longer one is shared by a
-  // block.
-  constexpr int64_t longest = 2048;
-  if (columns > longest)
-    return make(1, llvm::bit_ceil<uint64_t>(std::min<int64_t>(
-                       8, llvm::divideCeil(columns, longest))));
-  // Four warps a block; short rows are several a warp, so that what a thread
-  // computes once (bias corrections) is spread over enough elements.
-  constexpr int64_t warps = 4;
-  int64_t perWarp =
-      std::clamp<int64_t>(512 / std::max<int64_t>(columns, 1), 1, 8);
-  // Small matrices fill the device first.
-  while (perWarp > 1 && rows / (warps * perWarp) < 256)
-    perWarp /= 2;
-  return make(warps * perWarp, warps);
-}
-
-ConfigAttr SelectConfigPass::selectForWarpProduct(Operation *product) {
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(product->getResult(0).getType()).getShape();
-  // Blocks of 128x128 reuse operands most; where they would leave processors
-  // idle, 64x64. A thread holds 8x8 results, on tensor cores 32x32 of a warp or
-  // 64x32. A step's operands, in two buffers where they are small, fit into 48
-  // KiB; steps of bf16 are deep, since what a step costs besides is large.
-  Dot dot = getDot(product);
-  int64_t side = shape[0] * shape[1] >= 2048 * 2048 ? 128 : 64;
-  int64_t warps = dot == Dot::ieee ? side * side / 64 / 32 : side / 16;
-  SmallVector<int64_t> tile = {side, side, dot == Dot::bf16 ? 64 : 16};
-  int64_t stages = dot == Dot::bf16 && side == 128 ? 1 : 2;
-  return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile,
-                         /*micro=*/{}, /*lanes=*/0, warps, stages,
-                         /*maxnreg=*/0, dot);
 }

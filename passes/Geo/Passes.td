@@ -94,7 +94,8 @@ def ExpandSpectral : GeoPass<"geo-expand-spectral"> {
 
     Sides are rounded up to multiples of `pad-to`, with zeros, which an odd
     polynomial keeps. The op's `dot` is passed on to the products as attribute
-    `geo.dot`, unless it is ieee. The shape must be static.
+    `geo.dot`, unless it is ieee; products that are symmetric, as A and A A, carry
+    `geo.symmetric`. The shape must be static.
   }];
   let options = [
     Option<"padTo", "pad-to", "int64_t", "1",

@@ -76,9 +76,10 @@ func.func @rownorm(%w: tensor<64x40xf32> {optim.role = "weight"}, %g: tensor<64x
 // CHECK:         linalg.matmul
 // CHECK-NOT:     linalg.generic
 
-// The polynomial is the epilogue of the next product.
+// The polynomial is the epilogue of the next product, which is still known to be
+// symmetric.
 // CHECK-LABEL: func.func @start_k5(
-// CHECK:         %[[P:.*]] = linalg.matmul
+// CHECK:         %[[P:.*]] = linalg.matmul {geo.symmetric}
 // CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %[[P]]
 
 // What is left of the padding is read through a view, and applied.
@@ -140,7 +141,7 @@ func.func @start(%w: tensor<17x17xf32> {optim.role = "weight"}, %g: tensor<33x17
   %A = linalg.matmul
       indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%x0, %x0 : tensor<64x32xf32>, tensor<64x32xf32>) outs(%za : tensor<32x32xf32>) -> tensor<32x32xf32>
-  %P = linalg.matmul ins(%A, %A : tensor<32x32xf32>, tensor<32x32xf32>) outs(%za : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %P = linalg.matmul {geo.symmetric} ins(%A, %A : tensor<32x32xf32>, tensor<32x32xf32>) outs(%za : tensor<32x32xf32>) -> tensor<32x32xf32>
   %Z = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%A, %P : tensor<32x32xf32>, tensor<32x32xf32>) outs(%ea : tensor<32x32xf32>) {
   ^bb0(%x2: f32, %y: f32, %z: f32):

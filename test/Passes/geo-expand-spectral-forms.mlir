@@ -8,12 +8,12 @@
 // The first step needs R^2 alone, being the last of its segment.
 // CHECK: %[[X:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<64x16xf32>)
 // CHECK: %[[R:.*]] = linalg.matmul {{.*}} ins(%[[X]], %[[X]] : tensor<64x16xf32>, tensor<64x16xf32>)
-// CHECK: linalg.matmul ins(%[[R]], %[[R]] : tensor<16x16xf32>, tensor<16x16xf32>)
+// CHECK: linalg.matmul {geo.symmetric} ins(%[[R]], %[[R]] : tensor<16x16xf32>, tensor<16x16xf32>)
 // CHECK: linalg.matmul ins(%[[X]], %{{.*}} : tensor<64x16xf32>, tensor<16x16xf32>)
 // CHECK: %[[X1:.*]] = linalg.generic {{.*}} ins(%[[X]], %{{.*}} : tensor<64x16xf32>, tensor<64x16xf32>)
 // Then R anew, and R^2, R Z, Z T, R^2, N Z for two steps at once.
-// CHECK: %[[R1:.*]] = linalg.matmul {{.*}} ins(%[[X1]], %[[X1]] : tensor<64x16xf32>, tensor<64x16xf32>)
-// CHECK-COUNT-5: linalg.matmul ins({{.*}} : tensor<16x16xf32>, tensor<16x16xf32>)
+// CHECK: %[[R1:.*]] = linalg.matmul {{.*}} {geo.symmetric} ins(%[[X1]], %[[X1]] : tensor<64x16xf32>, tensor<64x16xf32>)
+// CHECK-COUNT-5: linalg.matmul {geo.symmetric} ins({{.*}} : tensor<16x16xf32>, tensor<16x16xf32>)
 // CHECK: linalg.matmul ins(%[[X1]], %{{.*}} : tensor<64x16xf32>, tensor<16x16xf32>)
 // CHECK-NOT: linalg.matmul
 func.func @gram(%n: tensor<64x16xf32>, %r: f32) -> tensor<64x16xf32> {

@@ -24,7 +24,7 @@ func.func @equidistant(%c: tensor<9x4xf32>, %r: f32) -> tensor<9x4xf32> {
 // CHECK-LABEL: func.func @repulsion
 // CHECK: %[[C:.*]] = geo.center
 // CHECK: %[[X:.*]] = geo.normalize_rows %[[C]]
-// CHECK: linalg.matmul ins(%[[X]], %{{.*}} : tensor<9x4xf32>, tensor<4x9xf32>)
+// CHECK: linalg.matmul {geo.symmetric} ins(%[[X]], %{{.*}} : tensor<9x4xf32>, tensor<4x9xf32>)
 // CHECK: linalg.matmul ins(%{{.*}}, %[[X]] : tensor<9x9xf32>, tensor<9x4xf32>)
 // CHECK: geo.center
 // CHECK-NEXT: geo.normalize_rows

@@ -22,8 +22,8 @@
 // CHECK: %[[ZERO:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<48x32xf32>)
 // CHECK: %[[X:.*]] = tensor.insert_slice %[[TALL]] into %[[ZERO]][0, 0] [40, 20] [1, 1]
 // The first step.
-// CHECK: %[[A:.*]] = linalg.matmul indexing_maps = [#[[LT]], #[[R]], #[[O]]] ins(%[[X]], %[[X]] : tensor<48x32xf32>, tensor<48x32xf32>)
-// CHECK: %[[P:.*]] = linalg.matmul ins(%[[A]], %[[A]] : tensor<32x32xf32>, tensor<32x32xf32>)
+// CHECK: %[[A:.*]] = linalg.matmul indexing_maps = [#[[LT]], #[[R]], #[[O]]] {geo.symmetric} ins(%[[X]], %[[X]] : tensor<48x32xf32>, tensor<48x32xf32>)
+// CHECK: %[[P:.*]] = linalg.matmul {geo.symmetric} ins(%[[A]], %[[A]] : tensor<32x32xf32>, tensor<32x32xf32>)
 // CHECK-DAG: %[[B1:.*]] = arith.constant -4.775000e+00 : f32
 // CHECK-DAG: %[[C1:.*]] = arith.constant 2.031500e+00 : f32
 // CHECK: %[[Z:.*]] = linalg.generic {{.*}} ins(%[[A]], %[[P]] : {{.*}}
@@ -83,7 +83,8 @@ func.func @tall(%n: tensor<32x16xf32>, %r: f32) -> tensor<32x16xf32> {
 // CHECK: %[[INV:.*]] = arith.divf %{{.*}}, %[[NORM]] : f64
 // CHECK: %[[IS:.*]] = arith.cmpf oeq, %[[NORM]], %[[ZERO:.*]] : f64
 // CHECK: arith.select %[[IS]], %[[ZERO]], %[[INV]] : f64
-// CHECK-COUNT-3: linalg.matmul{{.*}} {geo.dot = #geo<dot bf16>}
+// CHECK-COUNT-2: linalg.matmul{{.*}} {geo.dot = #geo<dot bf16>, geo.symmetric}
+// CHECK: linalg.matmul {geo.dot = #geo<dot bf16>} ins
 func.func @bf16(%n: tensor<16x16xf32>, %r: f32) -> tensor<16x16xf32> {
   %s = geo.spectral %n radius(%r) dot(bf16) {schedule = "cubic", steps = 1} : tensor<16x16xf32>
   return %s : tensor<16x16xf32>

@@ -329,3 +329,10 @@ func.func @unknown() attributes {geo.role = "x"} {
 func.func @dot_attribute() attributes {geo.dot = "bf16"} {
   return
 }
+
+// -----
+
+// expected-error@+1 {{'func.func' op expected 'geo.symmetric' to be a unit attribute, but got true}}
+func.func @symmetric_attribute() attributes {geo.symmetric = true} {
+  return
+}
