@@ -10,11 +10,14 @@
 |*   const char *steep_NAME_build_info(void);         the JSON manifest        *|
 |*   int32_t     steep_NAME_plan(steep_plan *);       sizes, before a step     *|
 |*   int32_t     steep_NAME_parameter(int64_t, steep_parameter *);             *|
+|*   int32_t     steep_NAME_state(int64_t, steep_state *);      since 1.2     *|
+|*   int32_t     steep_NAME_group(int64_t, steep_group *);      since 1.2     *|
 |*   int32_t     steep_NAME_prepare(steep_step_args *); norms, clip factor     *|
 |*   int32_t     steep_NAME_apply(steep_step_args *);   the updates            *|
 |*   int32_t     steep_NAME_step(steep_step_args *);    prepare, then apply    *|
 |*   steep_pool *steep_NAME_pool_create(int32_t threads);                      *|
 |*   void        steep_NAME_pool_destroy(steep_pool *);                        *|
+|*   const char *steep_NAME_last_error(void);         since 1.2               *|
 |*                                                                            *|
 |* and, where steepc was given GPUs (--target sm_90a, ...),                   *|
 |*                                                                            *|
@@ -23,6 +26,10 @@
 |*                                                                            *|
 |* Apart from pool_create, no entry allocates, prints, exits or keeps global  *|
 |* state; all may be called from several threads with different arguments.    *|
+|* What last_error returns is the line that the calling thread's last refusal *|
+|* said: it belongs to the thread, and stands until the thread is refused     *|
+|* again. It is there also where no structure could be trusted with a         *|
+|* message.                                                                   *|
 |*                                                                            *|
 |* A structure begins with its size. Fields that a minor version adds come    *|
 |* last, so that a caller of an earlier one goes on as before.                *|
@@ -39,10 +46,10 @@ extern "C" {
 #endif
 
 #define STEEP_ABI_MAJOR 1
-#define STEEP_ABI_MINOR 1
+#define STEEP_ABI_MINOR 2
 
 /* What an entry returns. Negative: nothing was written, and `message` of the
- * arguments (where given) says in one line what was expected. */
+ * arguments (where given) and last_error say in one line what was expected. */
 enum {
   STEEP_OK = 0,
   /* A gradient is not finite: weights and states are as before the call. */
@@ -105,7 +112,30 @@ typedef struct steep_scalar {
   uint32_t reserved;
 } steep_scalar;
 
-/* Sizes of the whole optimizer. The caller sets struct_size. */
+/* A parameter as the caller has it, for `plan` to compare with what was
+ * compiled. Of the tensors only type, shape and strides are looked at: `data`
+ * may be NULL. NULL for a whole tensor: it is dense FP32 of the compiled shape,
+ * except for `master`, where NULL says that there is none. Since 1.2. */
+typedef struct steep_binding {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char *name;
+  const DLTensor *parameter;
+  const DLTensor *gradient;
+  const DLTensor *master;  /* FP32, where the weight is BF16 */
+  const DLTensor *update;  /* where the caller asks for updates */
+  DLTensor *const *states; /* NULL, or one entry a state of the parameter */
+  int64_t index;           /* result: which parameter of the artefact it is */
+} steep_binding;
+
+/* Sizes of the whole optimizer. The caller sets struct_size; other fields up to
+ * `device_bytes` are results.
+ *
+ * With bindings, one a parameter and in any order, plan refuses a name that was
+ * not compiled, one that comes twice, one that is missing, and a tensor of
+ * another shape or of a type that steps do not take, and says how much
+ * workspace steps on such tensors need. Steps on dense FP32 tensors need the
+ * least; whatever is BF16 or strided goes through the workspace. */
 typedef struct steep_plan {
   uint32_t struct_size;
   uint32_t abi_version;
@@ -118,6 +148,20 @@ typedef struct steep_plan {
   /* Since 1.1. */
   int64_t device_target_count; /* GPUs that the artefact was compiled for */
   uint64_t device_bytes;       /* host memory that device_open wants */
+  /* Since 1.2: what the caller may set; 0 and NULL for what it does not ask. */
+  steep_binding *bindings;
+  int64_t binding_count;
+  uint64_t step_flags; /* the `flags` that steps will have */
+  char *table;         /* receives the routing table, lines of text */
+  uint64_t table_bytes;
+  char *message; /* receives one line on failure */
+  uint64_t message_bytes;
+  /* Since 1.2: results. */
+  uint64_t table_needed; /* bytes of the whole table, its end included; more
+                          * than table_bytes: what `table` holds was cut */
+  double clip_norm;      /* of all gradients; 0: the spec does not clip */
+  int64_t measure_count; /* numbers that a step leaves in `measures` */
+  const char *const *measure_names; /* measure_count of them */
 } steep_plan;
 
 /* One parameter, as compiled. Strings live as long as the library. */
@@ -133,6 +177,28 @@ typedef struct steep_parameter {
   int64_t state_count;
   const char *const *state_names; /* state_count of them */
 } steep_parameter;
+
+/* One state, as compiled: dense FP32 (or strided FP32), zero before the first
+ * step. Its shape is its parameter's, or has a last dimension of 1 where the
+ * rule keeps one number a row. Since 1.2. */
+typedef struct steep_state {
+  uint32_t struct_size;
+  int32_t ndim;
+  const char *name;       /* PyTorch's: momentum_buffer, exp_avg, ... */
+  const char *convention; /* how it is averaged: sum, ema, adam, other */
+  const int64_t *shape;
+  int64_t parameter; /* whose it is */
+} steep_state;
+
+/* One group of parameters. Since 1.2. */
+typedef struct steep_group {
+  uint32_t struct_size;
+  uint32_t decays; /* 0: its rule has no weight decay; wd must be 0 */
+  const char *name;
+  const char *rule_name;
+  double lr; /* the spec's defaults; a step takes what the caller gives */
+  double wd;
+} steep_group;
 
 /* A GPU with the artefact's kernels on it. */
 typedef struct steep_device steep_device;
@@ -182,11 +248,30 @@ typedef struct steep_step_report {
   int64_t code;
 } steep_step_report;
 
+/* steep_step_args.flags. Since 1.2. */
+enum {
+  /* Weights are only read. All that the step would add to a weight, decay
+   * included, goes to `updates`, where every parameter has a tensor then:
+   * update = (new weight - weight), rounded once. Not on GPUs. */
+  STEEP_DELTA_ONLY = 1
+};
+
 /* One optimizer step. Tensors come in the order of `parameter` and
- * `state_begin`; all are dense FP32 tensors of the compiled shapes. */
+ * `state_begin`, in the compiled shapes.
+ *
+ * Dense FP32 tensors are worked on where they are. Since 1.2, and on the CPU, a
+ * step also takes views with strides (not negative; none may reach an element
+ * twice, but for a gradient), gradients and updates in BF16, and weights in
+ * BF16 with an FP32 master. Such tensors go through the workspace, whose size
+ * steep_plan's bindings tell, a few matrices at a time; the arithmetic is that
+ * of FP32 tensors, and so are the bits. What comes out in BF16 is rounded to
+ * nearest, ties to even.
+ *
+ * A parameter of more than two dimensions is a stack of matrices, dense or
+ * strided, where its group in the spec says `stacked`. */
 typedef struct steep_step_args {
   uint32_t struct_size;
-  uint32_t flags; /* must be 0 */
+  uint32_t flags; /* STEEP_DELTA_ONLY, or 0 */
   int64_t parameter_count;
   DLTensor *const *parameters; /* read and written */
   DLTensor *const *gradients;  /* only read */
@@ -222,6 +307,14 @@ typedef struct steep_step_args {
    * as the results above may on the CPU. NULL: a part of the workspace, which
    * must then be left alone between the two. */
   steep_step_report *report;
+  /* Since 1.2. */
+  /* NULL, or one entry a parameter: NULL, or the FP32 master of a BF16 weight.
+   * The step updates the master, and the weight becomes the master, rounded. A
+   * BF16 weight has to have one, but with STEEP_DELTA_ONLY. */
+  DLTensor *const *masters;
+  /* NULL, or receives the measure_count numbers of steep_plan. */
+  double *measures;
+  int64_t measure_count;
 } steep_step_args;
 
 #ifdef __cplusplus

@@ -81,11 +81,14 @@ std::string writeHeader(const Plan &plan, bool withGPU) {
       << "int32_t " << prefix << "plan(steep_plan *plan);\n"
       << "int32_t " << prefix
       << "parameter(int64_t index, steep_parameter *parameter);\n"
+      << "int32_t " << prefix << "state(int64_t index, steep_state *state);\n"
+      << "int32_t " << prefix << "group(int64_t index, steep_group *group);\n"
       << "int32_t " << prefix << "prepare(steep_step_args *args);\n"
       << "int32_t " << prefix << "apply(steep_step_args *args);\n"
       << "int32_t " << prefix << "step(steep_step_args *args);\n"
       << "steep_pool *" << prefix << "pool_create(int32_t threads);\n"
-      << "void " << prefix << "pool_destroy(steep_pool *pool);\n";
+      << "void " << prefix << "pool_destroy(steep_pool *pool);\n"
+      << "const char *" << prefix << "last_error(void);\n";
   if (withGPU)
     out << "int32_t " << prefix << "device_open(steep_device_args *args);\n"
         << "int32_t " << prefix << "device_close(steep_device *device);\n";

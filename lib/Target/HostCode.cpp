@@ -10,6 +10,7 @@
 #include "hostCudaDevice.inc"
 #include "hostCudaDriver.inc"
 #include "hostCudaStep.inc"
+#include "hostMessage.inc"
 #include "hostPlan.inc"
 #include "hostPool.inc"
 #include "hostStep.inc"
@@ -91,8 +92,9 @@ Error linkHostCode(Module &module, StringRef name, bool withGPU) {
   for (GlobalValue &value : module.global_values())
     if (!value.isDeclaration() && !value.hasLocalLinkage())
       value.setVisibility(GlobalValue::HiddenVisibility);
-  SmallVector<StringRef> files = {bytesOf(hostCheck), bytesOf(hostPlan),
-                                  bytesOf(hostPool), bytesOf(hostStep)};
+  SmallVector<StringRef> files = {bytesOf(hostCheck), bytesOf(hostMessage),
+                                  bytesOf(hostPlan), bytesOf(hostPool),
+                                  bytesOf(hostStep)};
   if (withGPU)
     files.append({bytesOf(hostCudaDevice), bytesOf(hostCudaDriver),
                   bytesOf(hostCudaStep)});

@@ -151,6 +151,7 @@ void ManifestWriter::writeRecipe() {
         json.attribute("rule", group.rule);
         writer.number("lr", group.lr);
         writer.number("wd", group.wd);
+        json.attribute("decays", group.decays);
       });
   });
 }

@@ -417,6 +417,14 @@ static std::vector<int64_t> getWholeShape(const Parameter &parameter,
   return shape;
 }
 
+static bool decays(const StepFunction &function) {
+  return llvm::any_of(function.kernels, [](const Kernel &kernel) {
+    return llvm::any_of(kernel.slots, [](const Slot &slot) {
+      return slot.kind == SlotKind::WD;
+    });
+  });
+}
+
 /// Adds matrix `index` of a batch, with its shape, and states for one.
 LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
                                     ArrayRef<int64_t> matrix,
@@ -442,7 +450,9 @@ LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
   }
   batch.parameters.push_back(found->second);
   batch.rows.push_back(row);
-  batch.rule = plan.groups[parameter.group].rule;
+  Group &group = plan.groups[parameter.group];
+  group.decays |= decays(plan.functions[batch.plain]);
+  batch.rule = group.rule;
   return success();
 }
 

@@ -86,6 +86,7 @@ struct Parameter {
 struct Group {
   std::string name, rule;
   double lr = 0, wd = 0;
+  bool decays = false; ///< its rule uses the weight decay
 };
 
 /// Matrices of one shape and rule; functions are indices into the plan's.

@@ -105,28 +105,31 @@ Constant *TableBuilder::parameters() {
 
 Constant *TableBuilder::states() {
   SmallVector<Constant *> records;
-  for (const Parameter &parameter : plan.parameters)
+  for (auto [owner, parameter] : llvm::enumerate(plan.parameters))
     for (const State &state : parameter.states)
       records.push_back(
           make.record({make.text(state.name), make.number(state.shape.size()),
-                       make.numbers(state.shape), make.number(state.columns)}));
+                       make.numbers(state.shape), make.number(state.columns),
+                       make.text(state.convention), make.number(owner)}));
   return make.array(records);
 }
 
 Constant *TableBuilder::groups() {
-  SmallVector<Constant *> names;
+  SmallVector<Constant *> records;
   for (const Group &group : plan.groups)
-    names.push_back(make.text(group.name));
-  return make.array(names);
+    records.push_back(make.record({make.text(group.name), make.text(group.rule),
+                                   make.real(group.lr), make.real(group.wd),
+                                   make.number(group.decays)}));
+  return make.array(records);
 }
 
 Constant *TableBuilder::features(const CPU &cpu) {
   SmallVector<Constant *> records;
   for (const CPUFeature *feature : cpu.required)
-    records.push_back(
-        make.record({make.number(feature->leaf), make.number(feature->subleaf),
-                     make.number(feature->reg), make.number(feature->bit),
-                     make.number(feature->xcr0)}));
+    records.push_back(make.record(
+        {make.number(feature->leaf), make.number(feature->subleaf),
+         make.number(feature->reg), make.number(feature->bit),
+         make.number(feature->xcr0), make.text(feature->cpuinfoName)}));
   return make.array(records);
 }
 

@@ -11,53 +11,8 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-int32_t steep_host_say(char *message, uint64_t bytes, int32_t code,
-                       const char *format, ...) {
-  if (message && bytes > 0) {
-    va_list list;
-    va_start(list, format);
-    vsnprintf(message, (size_t)bytes, format, list);
-    va_end(list);
-  }
-  return code;
-}
-
-int32_t steep_host_fail(const steep_step_args *args, int32_t code,
-                        const char *format, ...) {
-  if (args->message && args->message_bytes > 0) {
-    va_list list;
-    va_start(list, format);
-    vsnprintf(args->message, (size_t)args->message_bytes, format, list);
-    va_end(list);
-  }
-  return code;
-}
-
-const char *steep_host_quote(char out[STEEP_QUOTED_BYTES], const char *name) {
-  static const char digits[] = "0123456789abcdef";
-  size_t n = 0;
-  for (; *name && n + 8 < STEEP_QUOTED_BYTES; ++name) {
-    unsigned char c = (unsigned char)*name;
-    if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\') {
-      out[n++] = (char)c;
-      continue;
-    }
-    out[n++] = '\\';
-    out[n++] = 'x';
-    out[n++] = digits[c >> 4];
-    out[n++] = digits[c & 15];
-  }
-  if (*name) {
-    memcpy(out + n, "...", 3);
-    n += 3;
-  }
-  out[n] = 0;
-  return out;
-}
 
 double steep_host_scalar(const steep_scalar *scalar) {
   return scalar->flags & STEEP_SCALAR_POINTER ? (double)*scalar->pointer
@@ -65,7 +20,8 @@ double steep_host_scalar(const steep_scalar *scalar) {
 }
 
 steep_device *steep_host_device(const steep_step_args *args) {
-  return args->struct_size < sizeof *args ? NULL : args->device;
+  return args->struct_size < offsetof(steep_step_args, masters) ? NULL
+                                                                : args->device;
 }
 
 void *steep_host_data(const DLTensor *tensor) {
@@ -81,18 +37,6 @@ enum { PARAMETER, GRADIENT, STATE, UPDATE, WORKSPACE };
 
 enum { TITLE_BYTES = 2 * STEEP_QUOTED_BYTES + 64 };
 
-static int64_t owner_of_state(int64_t state) {
-  const steep_tables *t = &steep_host_tables;
-  int64_t p = 0;
-  while (p + 1 < t->parameter_count &&
-         t->parameters[p + 1].state_begin <= state)
-    ++p;
-  /* Parameters without a state share state_begin with their successor. */
-  while (t->parameters[p].state_count == 0 && p > 0)
-    --p;
-  return p;
-}
-
 /* E.g. `state momentum_buffer of "lm_head.weight"`. */
 static const char *title(char out[TITLE_BYTES], int role, int64_t index) {
   static const char *const words[] = {"parameter", "gradient of", "state",
@@ -102,7 +46,7 @@ static const char *title(char out[TITLE_BYTES], int role, int64_t index) {
   if (role == WORKSPACE)
     return strcpy(out, "the workspace");
   if (role == STATE) {
-    int64_t owner = owner_of_state(index);
+    int64_t owner = t->states[index].parameter;
     snprintf(out, TITLE_BYTES, "state %s of \"%s\"",
              steep_host_quote(state, t->states[index].name),
              steep_host_quote(name, t->parameters[owner].name));
@@ -423,9 +367,9 @@ static int32_t check_scalars(const steep_step_args *args, int32_t actions) {
                            "for each that follows, got %lld",
                            (long long)args->step);
   for (i = 0; i < t->group_count; ++i) {
-    code = check_scalar(args, "lr", t->group_names[i], &args->lr[i]);
+    code = check_scalar(args, "lr", t->groups[i].name, &args->lr[i]);
     if (!code)
-      code = check_scalar(args, "wd", t->group_names[i], &args->wd[i]);
+      code = check_scalar(args, "wd", t->groups[i].name, &args->wd[i]);
     if (code)
       return code;
   }
@@ -452,7 +396,7 @@ static int32_t check_workspace(const steep_step_args *args) {
 static int32_t check_device(const steep_step_args *args) {
   const steep_device *gpu = steep_host_device(args);
   if (!gpu) {
-    if (args->struct_size < sizeof *args ||
+    if (args->struct_size < offsetof(steep_step_args, masters) ||
         (!args->step_counter && !args->report))
       return STEEP_OK;
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
@@ -489,18 +433,35 @@ static int32_t check_pool(const steep_step_args *args) {
   return STEEP_OK;
 }
 
+/* What 1.2 declares and this version does not serve yet. */
+static int32_t check_later(const steep_step_args *args) {
+  if (args->struct_size < sizeof *args)
+    return STEEP_OK;
+  if (args->masters)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "masters: expected NULL; not served yet");
+  if (args->measures)
+    return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                           "measures: expected NULL; not served yet");
+  return STEEP_OK;
+}
+
 int32_t steep_host_check(const steep_step_args *args, int32_t actions) {
   const steep_tables *t = &steep_host_tables;
   int32_t apply = actions & STEEP_APPLY, code = STEEP_OK;
   if (!args)
-    return STEEP_INVALID_ARGUMENT;
+    return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
+                          "args: expected a steep_step_args, got NULL");
   /* A smaller structure has no message that could be trusted. */
   if (args->struct_size < offsetof(steep_step_args, device))
-    return STEEP_VERSION_MISMATCH;
+    return steep_host_short("steep_step_args", args->struct_size,
+                            offsetof(steep_step_args, device));
   if (args->flags != 0)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
                            "flags: expected 0, got %u", (unsigned)args->flags);
   code = check_device(args);
+  if (!code)
+    code = check_later(args);
   if (!code)
     code = check_count(args, "parameter_count", args->parameter_count,
                        t->parameter_count);

@@ -16,7 +16,8 @@
 /* What a call is about to do; decides which tensors must be there. */
 enum { STEEP_PREPARE = 1, STEEP_APPLY = 2 };
 
-/* Writes one line to `message`, where there is one; returns `code`. */
+/* Writes one line to `message`, where there is one, and keeps it for
+ * last_error; returns `code`. */
 int32_t steep_host_say(char *message, uint64_t bytes, int32_t code,
                        const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -25,6 +26,9 @@ int32_t steep_host_say(char *message, uint64_t bytes, int32_t code,
 int32_t steep_host_fail(const steep_step_args *args, int32_t code,
                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Refuses a structure of `got` bytes, where version 1.0 has `least`. */
+int32_t steep_host_short(const char *what, uint32_t got, size_t least);
 
 /* `name` as it stands between quotes in a message: control characters are
  * escaped, so that a message is one line, and a long name is cut. */

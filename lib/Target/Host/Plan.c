@@ -34,17 +34,34 @@ static int has_feature(const steep_feature_entry *feature, uint32_t states) {
          (states & (uint32_t)feature->xcr0) == (uint32_t)feature->xcr0;
 }
 
-int32_t steep_host_export_plan(steep_plan *plan) {
+static int32_t check_cpu(char *message, uint64_t bytes) {
   const steep_tables *t = &steep_host_tables;
   uint32_t states = enabled_states();
   int64_t i;
-  if (!plan)
-    return STEEP_INVALID_ARGUMENT;
-  if (plan->struct_size < offsetof(steep_plan, device_target_count))
-    return STEEP_VERSION_MISMATCH;
   for (i = 0; i < t->feature_count; ++i)
     if (!has_feature(&t->features[i], states))
-      return STEEP_CPU_MISMATCH;
+      return steep_host_say(message, bytes, STEEP_CPU_MISMATCH,
+                            "%s: compiled for a CPU with %s, which this one "
+                            "lacks",
+                            t->name, t->features[i].name);
+  return STEEP_OK;
+}
+
+int32_t steep_host_export_plan(steep_plan *plan) {
+  const steep_tables *t = &steep_host_tables;
+  int latest;
+  int32_t code;
+  if (!plan)
+    return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
+                          "plan: expected a steep_plan, got NULL");
+  if (plan->struct_size < offsetof(steep_plan, device_target_count))
+    return steep_host_short("steep_plan", plan->struct_size,
+                            offsetof(steep_plan, device_target_count));
+  latest = plan->struct_size >= sizeof(steep_plan);
+  code = check_cpu(latest ? plan->message : NULL,
+                   latest ? plan->message_bytes : 0);
+  if (code)
+    return code;
   plan->abi_version = steep_host_export_abi_version();
   plan->name = t->name;
   plan->parameter_count = t->parameter_count;
@@ -52,20 +69,47 @@ int32_t steep_host_export_plan(steep_plan *plan) {
   plan->group_count = t->group_count;
   plan->workspace_bytes = (uint64_t)t->workspace_bytes;
   plan->workspace_alignment = 64;
-  if (plan->struct_size < sizeof(steep_plan))
+  if (plan->struct_size < offsetof(steep_plan, bindings))
     return STEEP_OK;
   plan->device_target_count = t->gpu_target_count;
   plan->device_bytes = t->gpu ? t->gpu->device_bytes() : 0;
+  if (!latest)
+    return STEEP_OK;
+  if (plan->bindings || plan->step_flags || plan->table)
+    return steep_host_say(plan->message, plan->message_bytes,
+                          STEEP_INVALID_ARGUMENT,
+                          "bindings, step_flags and table: not served yet");
+  plan->table_needed = 0;
+  plan->clip_norm = t->clip_norm;
+  plan->measure_count = 0;
+  plan->measure_names = NULL;
+  return STEEP_OK;
+}
+
+/* Is `index` one of `count`, and does the caller's structure hold the fields
+ * of the first version, `least` bytes? */
+static int32_t check_entry(const char *what, const char *type, int64_t index,
+                           int64_t count, const uint32_t *size, size_t least) {
+  if (!size)
+    return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
+                          "%s: expected a %s, got NULL", what, type);
+  if (index < 0 || index >= count)
+    return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
+                          "%s: expected a number below %lld, got %lld", what,
+                          (long long)count, (long long)index);
+  if (*size < least)
+    return steep_host_short(type, *size, least);
   return STEEP_OK;
 }
 
 int32_t steep_host_export_parameter(int64_t index, steep_parameter *out) {
   const steep_tables *t = &steep_host_tables;
   const steep_parameter_entry *entry;
-  if (!out || index < 0 || index >= t->parameter_count)
-    return STEEP_INVALID_ARGUMENT;
-  if (out->struct_size < sizeof(steep_parameter))
-    return STEEP_VERSION_MISMATCH;
+  int32_t code =
+      check_entry("parameter", "steep_parameter", index, t->parameter_count,
+                  out ? &out->struct_size : NULL, sizeof *out);
+  if (code)
+    return code;
   entry = &t->parameters[index];
   out->ndim = (int32_t)entry->ndim;
   out->name = entry->name;
@@ -76,5 +120,37 @@ int32_t steep_host_export_parameter(int64_t index, steep_parameter *out) {
   out->state_begin = entry->state_begin;
   out->state_count = entry->state_count;
   out->state_names = entry->state_names;
+  return STEEP_OK;
+}
+
+int32_t steep_host_export_state(int64_t index, steep_state *out) {
+  const steep_tables *t = &steep_host_tables;
+  const steep_state_entry *entry;
+  int32_t code = check_entry("state", "steep_state", index, t->state_count,
+                             out ? &out->struct_size : NULL, sizeof *out);
+  if (code)
+    return code;
+  entry = &t->states[index];
+  out->ndim = (int32_t)entry->ndim;
+  out->name = entry->name;
+  out->convention = entry->convention;
+  out->shape = entry->shape;
+  out->parameter = entry->parameter;
+  return STEEP_OK;
+}
+
+int32_t steep_host_export_group(int64_t index, steep_group *out) {
+  const steep_tables *t = &steep_host_tables;
+  const steep_group_entry *entry;
+  int32_t code = check_entry("group", "steep_group", index, t->group_count,
+                             out ? &out->struct_size : NULL, sizeof *out);
+  if (code)
+    return code;
+  entry = &t->groups[index];
+  out->decays = (uint32_t)entry->decays;
+  out->name = entry->name;
+  out->rule_name = entry->rule_name;
+  out->lr = entry->lr;
+  out->wd = entry->wd;
   return STEEP_OK;
 }

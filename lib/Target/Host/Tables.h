@@ -78,7 +78,16 @@ typedef struct {
   int64_t ndim;
   const int64_t *shape; /* ndim extents */
   int64_t columns;      /* elements of a row of a matrix */
+  const char *convention;
+  int64_t parameter; /* whose state it is */
 } steep_state_entry;
+
+typedef struct {
+  const char *name;
+  const char *rule_name;
+  double lr, wd;  /* the spec's defaults */
+  int64_t decays; /* 0: the rule ignores wd */
+} steep_group_entry;
 
 typedef struct {
   const char *name;
@@ -99,6 +108,7 @@ typedef struct {
   int64_t reg; /* 0 eax, 1 ebx, 2 ecx, 3 edx */
   int64_t bit;
   int64_t xcr0; /* bits the operating system must have enabled */
+  const char *name;
 } steep_feature_entry;
 
 /*===----------------------------------------------------------------------===*\
@@ -176,7 +186,7 @@ typedef struct {
   int64_t state_count;
   const steep_state_entry *states;
   int64_t group_count;
-  const char *const *group_names;
+  const steep_group_entry *groups;
   int64_t batch_count;
   const steep_batch_entry *batches;
   int64_t feature_count;

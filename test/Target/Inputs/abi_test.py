@@ -66,7 +66,7 @@ both = ("prepare", "step", "apply")
 skipped = INVALID if a.manifest["nonfinite"] == "error" else SKIPPED
 
 # --- plan, parameter, versions -------------------------------------------------
-assert a.entry("abi_version")() == 1 << 16 | 1
+assert a.entry("abi_version")() == 1 << 16 | 2
 assert a.entry("build_info")() == a.text, "build_info is not the manifest"
 assert a.plan.workspace_bytes == a.manifest["workspace"]["bytes"]
 assert a.plan.parameter_count == len(a.parameters)

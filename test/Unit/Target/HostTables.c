@@ -136,15 +136,16 @@ static const int64_t first_rows[] = {0, 0, 0};
 static const steep_batch_entry batches[] = {
     {&plain, &with_update, &squares, 3, members, first_rows, 2, 2}};
 static const char *const state_names[] = {"momentum_buffer"};
-static const char *const group_names[] = {"first", "rest"};
+static const steep_group_entry groups[] = {{"first", "rule", 0.25, 0.5, 1},
+                                           {"rest", "rule", 2, 0, 1}};
 static const steep_parameter_entry parameters[] = {
     {"a", "first", "rule", 0, 2, shape, COLUMNS, 0, 1, state_names},
     {"line\n\"b\"", "rest", "rule", 1, 2, shape, COLUMNS, 1, 1, state_names},
     {"c", "rest", "rule", 1, 2, shape, COLUMNS, 2, 1, state_names}};
 static const steep_state_entry states[] = {
-    {"momentum_buffer", 2, shape, COLUMNS},
-    {"momentum_buffer", 2, shape, COLUMNS},
-    {"momentum_buffer", 2, shape, COLUMNS}};
+    {"momentum_buffer", 2, shape, COLUMNS, "sum", 0},
+    {"momentum_buffer", 2, shape, COLUMNS, "sum", 1},
+    {"momentum_buffer", 2, shape, COLUMNS, "sum", 2}};
 
 const steep_tables steep_host_tables = {
     .name = "byhand",
@@ -154,7 +155,7 @@ const steep_tables steep_host_tables = {
     .state_count = 3,
     .states = states,
     .group_count = 2,
-    .group_names = group_names,
+    .groups = groups,
     .batch_count = 1,
     .batches = batches,
     .feature_count = 0,
