@@ -274,7 +274,9 @@ typedef struct steep_step_args {
   uint32_t flags; /* STEEP_DELTA_ONLY, or 0 */
   int64_t parameter_count;
   DLTensor *const *parameters; /* read and written */
-  DLTensor *const *gradients;  /* only read */
+  /* Only read. On the CPU an entry may be NULL: that parameter and its states
+   * stay as they are, and are not looked at. */
+  DLTensor *const *gradients;
   int64_t state_count;
   DLTensor *const *states; /* read and written; zero before the first step */
   /* NULL, or one entry a parameter: NULL, or a tensor that receives the

@@ -170,24 +170,38 @@ static int32_t check_tensor(const steep_step_args *args, int role,
   return STEEP_OK;
 }
 
+/* A parameter without a gradient stays as it is, and nothing of it is looked
+ * at; on a GPU, whose tables are compiled for all of them, it is refused. */
+static int is_missing(const steep_step_args *args, int64_t parameter) {
+  return !args->gradients[parameter] && !steep_host_device(args);
+}
+
+static int32_t check_parameter(const steep_step_args *args, int32_t actions,
+                               int64_t index) {
+  const steep_parameter_entry *p = &steep_host_tables.parameters[index];
+  const steep_state_entry *states = steep_host_tables.states;
+  int64_t s, end = p->state_begin + p->state_count;
+  int32_t code = check_tensor(args, GRADIENT, index, args->gradients[index],
+                              p->ndim, p->shape);
+  if (!(actions & STEEP_APPLY))
+    return code;
+  if (!code)
+    code = check_tensor(args, PARAMETER, index, args->parameters[index],
+                        p->ndim, p->shape);
+  if (!code && args->updates && args->updates[index])
+    code = check_tensor(args, UPDATE, index, args->updates[index], p->ndim,
+                        p->shape);
+  for (s = p->state_begin; !code && s < end; ++s)
+    code = check_tensor(args, STATE, s, args->states[s], states[s].ndim,
+                        states[s].shape);
+  return code;
+}
+
 static int32_t check_tensors(const steep_step_args *args, int32_t actions) {
-  const steep_tables *t = &steep_host_tables;
   int64_t i;
-  for (i = 0; i < t->parameter_count; ++i) {
-    const int64_t ndim = t->parameters[i].ndim;
-    const int64_t *shape = t->parameters[i].shape;
+  for (i = 0; i < steep_host_tables.parameter_count; ++i) {
     int32_t code =
-        check_tensor(args, GRADIENT, i, args->gradients[i], ndim, shape);
-    if (!code && (actions & STEEP_APPLY))
-      code = check_tensor(args, PARAMETER, i, args->parameters[i], ndim, shape);
-    if (!code && (actions & STEEP_APPLY) && args->updates && args->updates[i])
-      code = check_tensor(args, UPDATE, i, args->updates[i], ndim, shape);
-    if (code)
-      return code;
-  }
-  for (i = 0; (actions & STEEP_APPLY) && i < t->state_count; ++i) {
-    int32_t code = check_tensor(args, STATE, i, args->states[i],
-                                t->states[i].ndim, t->states[i].shape);
+        is_missing(args, i) ? STEEP_OK : check_parameter(args, actions, i);
     if (code)
       return code;
   }
@@ -269,15 +283,20 @@ static int32_t check_overlap(const steep_step_args *args, int32_t actions) {
   end->index = 0;
   ++end;
   for (i = 0; i < t->parameter_count; ++i) {
+    const steep_parameter_entry *p = &t->parameters[i];
+    int64_t s;
+    if (is_missing(args, i))
+      continue;
     end = add(end, args->gradients[i], GRADIENT, i);
     if (!(actions & STEEP_APPLY))
       continue;
     end = add(end, args->parameters[i], PARAMETER, i);
     if (args->updates && args->updates[i])
       end = add(end, args->updates[i], UPDATE, i);
+    for (s = 0; s < p->state_count; ++s)
+      end =
+          add(end, args->states[p->state_begin + s], STATE, p->state_begin + s);
   }
-  for (i = 0; (actions & STEEP_APPLY) && i < t->state_count; ++i)
-    end = add(end, args->states[i], STATE, i);
   count = end - ranges;
   sort(ranges, count);
   for (i = 0; i < count; ++i) {

@@ -135,6 +135,30 @@ static launch start(const steep_step_args *args) {
   return l;
 }
 
+/* What a step does to a matrix of a batch. */
+typedef enum { MISSING, PLAIN, WITH_UPDATE } treatment;
+
+static treatment classify(const steep_step_args *args,
+                          const steep_batch_entry *batch, int64_t member) {
+  int64_t index = batch->parameters[member];
+  if (!args->gradients[index])
+    return MISSING;
+  return args->updates && args->updates[index] ? WITH_UPDATE : PLAIN;
+}
+
+/* A wave is a run of neighbours that are treated alike: how many of them, from
+ * `first` on and at most `most`. */
+static int64_t count_alike(const steep_step_args *args,
+                           const steep_batch_entry *batch, int64_t first,
+                           int64_t most) {
+  treatment wanted = classify(args, batch, first);
+  int64_t count = 1;
+  while (count < most && first + count < batch->count &&
+         classify(args, batch, first + count) == wanted)
+    ++count;
+  return count;
+}
+
 /*===----------------------------------------------------------------------===*\
 |* prepare: the gradients' norm, the clip factor, is everything finite?       *|
 \*===----------------------------------------------------------------------===*/
@@ -147,16 +171,17 @@ static void sum_squares(const steep_step_args *args) {
   const steep_tables *t = &steep_host_tables;
   double *sums = args->workspace;
   launch l = start(args);
-  int64_t b, first, m, i;
+  int64_t b, first, count, m, i;
   for (i = 0; i < t->parameter_count; ++i)
     sums[i] = 0;
   for (b = 0; b < t->batch_count; ++b) {
     const steep_batch_entry *batch = &t->batches[b];
     const steep_function_entry *function = batch->squares;
     l.batch = batch;
-    for (first = 0; first < batch->count; first += batch->squares_wave) {
-      int64_t rest = batch->count - first;
-      int64_t count = rest < batch->squares_wave ? rest : batch->squares_wave;
+    for (first = 0; first < batch->count; first += count) {
+      count = count_alike(args, batch, first, batch->squares_wave);
+      if (classify(args, batch, first) == MISSING)
+        continue;
       l.first = first;
       run_function(&l, function, count);
       for (m = 0; m < count; ++m) {
@@ -220,11 +245,6 @@ int32_t steep_host_export_prepare(steep_step_args *args) {
 |* apply: the updates                                                         *|
 \*===----------------------------------------------------------------------===*/
 
-static int wants_update(const steep_step_args *args,
-                        const steep_batch_entry *batch, int64_t member) {
-  return args->updates && args->updates[batch->parameters[member]];
-}
-
 static void apply(const steep_step_args *args) {
   const steep_tables *t = &steep_host_tables;
   launch l = start(args);
@@ -233,14 +253,13 @@ static void apply(const steep_step_args *args) {
   for (b = 0; b < t->batch_count; ++b) {
     const steep_batch_entry *batch = &t->batches[b];
     l.batch = batch;
-    /* A wave is a run of neighbours that all want their update, or none. */
     for (first = 0; first < batch->count; first += count) {
-      int update = wants_update(args, batch, first);
-      for (count = 1; count < batch->wave && first + count < batch->count &&
-                      wants_update(args, batch, first + count) == update;)
-        ++count;
+      treatment what = classify(args, batch, first);
+      count = count_alike(args, batch, first, batch->wave);
       l.first = first;
-      run_function(&l, update ? batch->with_update : batch->plain, count);
+      if (what != MISSING)
+        run_function(
+            &l, what == WITH_UPDATE ? batch->with_update : batch->plain, count);
     }
   }
 }

@@ -186,11 +186,10 @@ refuses("gradient in the workspace", "the workspace", entries=both,
 
 
 def missing(arguments):
-    arguments.gradients[len(a.weights) - 1] = c.POINTER(DLTensor)()
+    arguments.parameters[len(a.weights) - 1] = c.POINTER(DLTensor)()
 
 
-refuses("no tensor", f'gradient of "{last}": expected a tensor, got NULL', missing,
-        entries=both)
+refuses("no tensor", f'parameter "{last}": expected a tensor, got NULL', missing)
 
 # --- apply without prepare -----------------------------------------------------
 refuses("clip factor 0", "clip_factor: expected what prepare left there",
@@ -278,6 +277,27 @@ for i in range(0, len(a.weights), 2):
 assert a.call("step", arguments) == OK, a.said
 assert a.snapshot() == by_value, "some updates give other bits"
 print("ok: scalars, norm, prepare and apply")
+
+# --- parameters without a gradient ---------------------------------------------
+# The others take the step that they take where the gradient is zero.
+for without in range(len(a.weights)):
+    name = a.parameters[without]["name"]
+    own = [a.weights[without]] + [a.state(name, s["name"])
+                                  for s in a.parameters[without]["states"]]
+    old = a.gradients[without].values()
+    a.gradients[without].set([0.0] * len(old))
+    restore()
+    a.step(lr=rates, wd=rates)
+    expected = [m.bytes() for m in a.weights + a.states if m not in own]
+    a.gradients[without].set(old)
+    restore()
+    arguments = a.arguments(lr=rates, wd=rates)
+    arguments.gradients[without] = c.POINTER(DLTensor)()
+    kept = [m.bytes() for m in own]
+    assert a.call("step", arguments) == OK, a.said
+    assert [m.bytes() for m in own] == kept, f"{name} has no gradient, and changed"
+    assert [m.bytes() for m in a.weights + a.states if m not in own] == expected
+print("ok: a parameter without a gradient stays")
 
 # --- pools ---------------------------------------------------------------------
 create, destroy = a.entry("pool_create"), a.entry("pool_destroy")
