@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds Steep and runs all its tests: the lit suite, the unit tests, and the
-# runtime's unit tests once more under AddressSanitizer and UBSan.
+# Builds Steep and runs all its tests: the lit suite, the unit tests, those of
+# the Python package against PyTorch and JAX (unsupported without a network), and
+# the runtime's unit tests once more under AddressSanitizer and UBSan.
 #
 #   tools/check.sh [--no-install] [--no-sanitizers] [--build DIR]
 set -euo pipefail
@@ -18,7 +19,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     -h | --help)
-      sed -n '2,6s/^# \{0,1\}//p' "$0"
+      sed -n '2,7s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) steep_die "unknown option '$1'; expected --no-install, --no-sanitizers or --build DIR" ;;
@@ -59,4 +60,6 @@ steep_say "Tests"
 status=0
 cmake --build "$build" --target check-lit || status=1
 cmake --build "$build" --target check-unit || status=1
+"$steep_root/tools/check-integrations.sh" --build "$build" --optional \
+  "${flags[@]}" || status=1
 exit $status

@@ -1,0 +1,436 @@
+"""A compiled spec as a `torch.optim.Optimizer`.
+
+    optimizer = steep.torch.Optimizer(model.named_parameters(), spec="paper.mlir")
+
+The parameter groups are the spec's, each with a live `lr` and `weight_decay`. States
+have PyTorch's names and are FP32 tensors of the parameter's shape. Parameters and
+gradients are read and written where they are: nothing is copied.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+
+from ._artefact import Artefact, Parameter, Report, Stepper
+from ._compile import compile_text, read_spec
+from ._error import SteepError
+
+__all__ = ["Optimizer"]
+
+Named = Iterable[tuple[str, torch.Tensor]]
+Rates = float | Mapping[str, float] | None
+
+# What a copy of an optimizer keeps beside PyTorch's own.
+_KEPT = ("_spec", "_title", "_target", "_threads", "_tied", "_last", "_ready")
+
+
+class Optimizer(torch.optim.Optimizer):
+    """Updates named parameters as a spec says.
+
+    `named_parameters` are pairs of name and tensor; a weight that occurs under two
+    names (`named_parameters(remove_duplicate=False)`) is tied, and its owner is the
+    first. Vectors are matrices of one row to their rule, and so are numbers; what has
+    no element is left alone. `lr` and `weight_decay` override the spec's defaults, for
+    all groups or by the group's name. `threads` is PyTorch's number by default.
+
+    Raises SteepError, which names the parameter, for a tensor that it cannot serve.
+    """
+
+    def __init__(
+        self,
+        named_parameters: Named,
+        spec: str | os.PathLike[str],
+        *,
+        lr: Rates = None,
+        weight_decay: Rates = None,
+        threads: int | None = None,
+        target: str = "native",
+    ):
+        named, tied = _split_tied(named_parameters)
+        self._spec, self._title = read_spec(spec)
+        self._target, self._threads = target, threads
+        self._tied = tied
+        self._engine: _Engine | None = None
+        self._last: Report | None = None
+        self._artefact: Artefact | None = self._compile(named)
+        numbers = {p.name: p.group for p in self.artefact.parameters}
+        groups = []
+        _check_rates(lr, weight_decay, self.artefact)
+        for i, group in enumerate(self.artefact.groups):
+            members = [(n, p) for n, p in named if numbers.get(n, 0) == i]
+            options = {
+                "lr": _choose(lr, group.name, group.lr),
+                "weight_decay": _choose(weight_decay, group.name, group.wd),
+                "name": group.name,
+                "rule": group.rule,
+                "conventions": _conventions(self.artefact, i),
+            }
+            groups.append({"params": members, **options})
+        self._ready = False
+        super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0})
+        self._ready = True
+
+    # GradScaler hands its scale to the step, which multiplies the gradients by it:
+    # they are not rewritten.
+    _step_supports_amp_scaling = True
+
+    # --- what it is ------------------------------------------------------------
+
+    @property
+    def artefact(self) -> Artefact:
+        """What the spec was compiled to."""
+        if self._artefact is None:
+            self._artefact = self._compile(self._named())
+        return self._artefact
+
+    @property
+    def last_step(self) -> Report | None:
+        """Gradient norm, clip factor, and whether the last step was skipped."""
+        return self._last
+
+    @property
+    def tied(self) -> dict[str, str]:
+        """Names of tied parameters, and of their owners."""
+        return dict(self._tied)
+
+    def schedule(self, total: int) -> Callable[[int], float]:
+        """The spec's schedule for `total` steps, as `LambdaLR` takes it."""
+        return self.artefact.schedule(total)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds named parameters, each to the group that the spec gives it."""
+        if not self._ready:
+            super().add_param_group(param_group)
+            return
+        if set(param_group) != {"params"}:
+            raise SteepError(
+                "add_param_group: expected {'params': named parameters}; the groups "
+                "and their options are the spec's"
+            )
+        named, tied = _split_tied(param_group["params"])
+        artefact = self._compile(self._named() + named)
+        places = {p.name: artefact.groups[p.group].name for p in artefact.parameters}
+        groups = {group["name"]: group for group in self.param_groups}
+        for name, parameter in named:
+            group = groups[places.get(name, self.param_groups[0]["name"])]
+            group["params"].append(parameter)
+            group["param_names"].append(name)
+        self._artefact, self._engine = artefact, None
+        self._tied.update(tied)
+
+    def _named(self) -> list[tuple[str, torch.Tensor]]:
+        return [
+            pair
+            for group in self.param_groups
+            for pair in zip(group["param_names"], group["params"], strict=True)
+        ]
+
+    def _compile(self, named: list[tuple[str, torch.Tensor]]) -> Artefact:
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name, tensor in named:
+            _check(name, tensor)
+            if tensor.numel():
+                shapes[name] = _as_matrix(tensor.shape)
+        for name, owner in self._tied.items():
+            if owner in shapes:
+                shapes[name] = shapes[owner]
+        if not shapes:
+            raise SteepError("expected at least one parameter with an element")
+        return compile_text(self._spec, self._title, shapes, self._target, self._tied)
+
+    # --- the step --------------------------------------------------------------
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update of every parameter that has a gradient.
+
+        A gradient that is not finite leaves all as it is (`last_step` says so), or
+        raises SteepError, as the spec wants.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self._engine is None:
+            self._engine = _Engine(self)
+        self._last = self._engine.step()
+        return loss
+
+    # --- copies and checkpoints ------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the library and its memory, which every copy makes for itself."""
+        state = dict(super().__getstate__())
+        for key in _KEPT:
+            state[key] = self.__dict__[key]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._artefact = self.__dict__.get("_artefact")
+        self._engine = None
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Refuses states that are averaged in another way than the spec's."""
+        for own, saved in zip(
+            self.param_groups, state_dict["param_groups"], strict=False
+        ):
+            _check_conventions(own, saved)
+        super().load_state_dict(state_dict)
+
+
+class _Engine:
+    """An optimizer's parameters in the artefact's order, and what steps them."""
+
+    def __init__(self, optimizer: Optimizer):
+        self.optimizer = optimizer
+        artefact = optimizer.artefact
+        threads = optimizer._threads or torch.get_num_threads()
+        self.stepper = Stepper(artefact, threads)
+        tensors = dict(optimizer._named())
+        self.parameters = [tensors[p.name] for p in artefact.parameters]
+        self.compiled = artefact.parameters
+        self.no_states = [[0] * len(p.states) for p in artefact.parameters]
+        for compiled, parameter in zip(self.compiled, self.parameters, strict=True):
+            if optimizer.state.get(parameter):
+                _check_states(optimizer.state[parameter], compiled, parameter)
+
+    def step(self) -> Report:
+        optimizer = self.optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            self.stepper.set_group(i, float(group["lr"]), float(group["weight_decay"]))
+        scale, inf = self._amp()
+        if inf:
+            return Report(float("inf"), 1.0, True, None)
+        gradients, counters, alive = self._point()
+        if not counters:
+            return Report(0.0, 1.0, False, None)
+        steps = {int(step) + 1 for step in counters}
+        if len(steps) == 1:
+            report = self.stepper.run("step", steps.pop(), scale)
+        else:
+            report = self._apply_apart(gradients, scale)
+        del alive  # not before
+        if not report.skipped:
+            torch._foreach_add_(counters, 1.0)
+        return report
+
+    def _amp(self) -> tuple[float, bool]:
+        """What a GradScaler left: the gradients' scale, and whether one overflowed."""
+        scale = getattr(self.optimizer, "grad_scale", None)
+        inf = getattr(self.optimizer, "found_inf", None)
+        return (
+            1.0 if scale is None else 1.0 / float(scale),
+            inf is not None and bool(inf.item()),
+        )
+
+    def _point(self) -> tuple[list[int], list[torch.Tensor], list[torch.Tensor]]:
+        """Hands over where the tensors are now. Returns where the gradients are,
+        the step counters of those parameters that have one, and what has to stay
+        alive during the step."""
+        state = self.optimizer.state
+        weights, gradients, states, counters, alive = [], [], [], [], []
+        for compiled, parameter, none in zip(
+            self.compiled, self.parameters, self.no_states, strict=True
+        ):
+            gradient = parameter.grad
+            if gradient is None:
+                weights.append(0)
+                gradients.append(0)
+                states += none
+                continue
+            if (
+                gradient.dtype is not torch.float32
+                or gradient.layout is not torch.strided
+                or not gradient.is_contiguous()
+                or not parameter.is_contiguous()
+            ):
+                gradient = _dense(compiled.name, parameter, gradient)
+                alive.append(gradient)
+            own = state[parameter]
+            if not own:
+                _start(own, compiled, parameter)
+            weights.append(parameter.data_ptr())
+            gradients.append(gradient.data_ptr())
+            for s in compiled.states:
+                states.append(own[s.name].data_ptr())
+            counters.append(own["step"])
+        self.stepper.weights.set(weights)
+        self.stepper.gradients.set(gradients)
+        self.stepper.states.set(states)
+        return gradients, counters, alive
+
+    def _apply_apart(self, gradients: list[int], scale: float) -> Report:
+        """Parameters that missed gradients are at another step than the others:
+        one norm over all, then one update a step number."""
+        state = self.optimizer.state
+        report = self.stepper.run("prepare", 1, scale)
+        if report.skipped:
+            return report
+        steps = [
+            int(state[parameter]["step"]) + 1 if gradient else 0
+            for parameter, gradient in zip(self.parameters, gradients, strict=True)
+        ]
+        for step in sorted(set(steps) - {0}):
+            self.stepper.gradients.set(
+                [g if s == step else 0 for g, s in zip(gradients, steps, strict=True)]
+            )
+            self.stepper.run("apply", step, scale)
+        return report
+
+
+# --- parameters ----------------------------------------------------------------
+
+
+def _split_tied(
+    named: Named,
+) -> tuple[list[tuple[str, torch.Tensor]], dict[str, str]]:
+    """Parameters by the first of their names, and the other names of tied ones."""
+    owners: dict[int, str] = {}
+    names: set[str] = set()
+    own, tied = [], {}
+    for pair in named:
+        if not (
+            isinstance(pair, tuple)
+            and len(pair) == 2
+            and isinstance(pair[0], str)
+            and isinstance(pair[1], torch.Tensor)
+        ):
+            raise SteepError(
+                "expected pairs of name and tensor, as model.named_parameters() gives, "
+                f"got {type(pair).__name__}"
+            )
+        name, tensor = pair
+        if name in names:
+            raise SteepError(f"parameter '{name}' comes twice")
+        names.add(name)
+        owner = owners.setdefault(id(tensor), name)
+        if owner == name:
+            own.append((name, tensor))
+            continue
+        tied[name] = owner
+        warnings.warn(
+            f"'{name}' shares its storage with '{owner}' and is updated through it",
+            stacklevel=3,
+        )
+    return own, tied
+
+
+def _as_matrix(shape: torch.Size) -> tuple[int, ...]:
+    """Vectors are matrices of one row to their rule; so are numbers."""
+    return tuple(shape) if len(shape) > 1 else (1, shape.numel())
+
+
+def _check(name: str, parameter: torch.Tensor) -> None:
+    """Refuses what a step on this machine's CPU cannot update where it is."""
+    wrong = None
+    if hasattr(parameter, "placements") or getattr(parameter, "_is_flat_param", False):
+        wrong = "is a shard, and a geometry needs whole matrices: expected a tensor"
+    elif parameter.layout is not torch.strided:
+        wrong = f"is sparse ({parameter.layout}): expected a dense tensor"
+    elif parameter.is_complex():
+        wrong = f"is complex ({parameter.dtype}): expected torch.float32"
+    elif parameter.dtype is not torch.float32:
+        wrong = f"is {parameter.dtype}: expected torch.float32"
+    elif parameter.device.type != "cpu":
+        wrong = f"is on {parameter.device}: expected a tensor of the CPU"
+    elif not parameter.is_contiguous():
+        wrong = f"has strides {parameter.stride()}: expected a contiguous tensor"
+    if wrong:
+        raise SteepError(f"parameter '{name}' {wrong}")
+
+
+def _dense(name: str, parameter: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    """A gradient that is not dense FP32 as it is; else says what is wrong."""
+    _check(name, parameter)
+    if gradient.layout is not torch.strided:
+        raise SteepError(
+            f"the gradient of '{name}' is sparse ({gradient.layout}): expected a "
+            "dense tensor (torch.nn.Embedding with sparse=False)"
+        )
+    if gradient.dtype is not torch.float32:
+        raise SteepError(
+            f"the gradient of '{name}' is {gradient.dtype}: expected torch.float32"
+        )
+    return gradient.contiguous()
+
+
+def _state_shapes(
+    compiled: Parameter, parameter: torch.Tensor
+) -> dict[str, tuple[int, ...]]:
+    own = tuple(parameter.shape)
+    return {
+        s.name: own if s.shape == compiled.shape else s.shape for s in compiled.states
+    }
+
+
+def _start(state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor) -> None:
+    """A parameter's states before its first update, as torch.optim keeps them."""
+    state["step"] = torch.tensor(0.0, dtype=torch.float32)
+    for name, shape in _state_shapes(compiled, parameter).items():
+        state[name] = torch.zeros(shape, dtype=torch.float32)
+
+
+def _check_states(
+    state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor
+) -> None:
+    """What a state dict brought is what the step writes into."""
+    shapes = {"step": (), **_state_shapes(compiled, parameter)}
+    for name, shape in shapes.items():
+        tensor = state.get(name)
+        if (
+            not isinstance(tensor, torch.Tensor)
+            or tuple(tensor.shape) != shape
+            or (name != "step" and tensor.dtype is not torch.float32)
+            or not tensor.is_contiguous()
+        ):
+            got = getattr(tensor, "shape", None), getattr(tensor, "dtype", None)
+            raise SteepError(
+                f"state '{name}' of '{compiled.name}': expected a contiguous FP32 "
+                f"tensor of shape {shape}, got {got[0]}, {got[1]}"
+            )
+
+
+def _choose(given: Rates, group: str, default: float) -> float:
+    if isinstance(given, Mapping):
+        return given.get(group, default)
+    return default if given is None else given
+
+
+def _check_rates(lr: Rates, weight_decay: Rates, artefact: Artefact) -> None:
+    names = [group.name for group in artefact.groups]
+    for rates in (lr, weight_decay):
+        for name in rates if isinstance(rates, Mapping) else ():
+            if name not in names:
+                raise SteepError(
+                    f"there is no group '{name}': expected one of {', '.join(names)}"
+                )
+
+
+def _conventions(artefact: Artefact, group: int) -> dict[str, str]:
+    """How the states of a group's rule are averaged."""
+    return {
+        s.name: s.convention
+        for p in artefact.parameters
+        if p.group == group
+        for s in p.states
+    }
+
+
+def _check_conventions(own: dict[str, Any], saved: dict[str, Any]) -> None:
+    given = saved.get("conventions")
+    if given == own["conventions"]:
+        return
+    raise SteepError(
+        f"group '{own['name']}': its states are averaged as {own['conventions']}, "
+        + (
+            f"those of the state dict as {given}"
+            if given is not None
+            else "and the state dict does not say how its are (group key 'conventions')"
+        )
+    )
