@@ -61,6 +61,7 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
 }
 
 void steepc::buildCPUPipeline(OpPassManager &pm, const PipelineOptions &) {
+  pm.addNestedPass<func::FuncOp>(block::createPrefetchRows());
   pm.addPass(block::createBlockToCPU());
   block::buildLowerToLLVM(pm);
 }

@@ -71,36 +71,17 @@ Storage *Placement::addStorage(Type tensorType, int64_t argument) {
   return &storages->back();
 }
 
-/// Whether `op` is `producer` or something that it reads inside of its kernel.
-static bool feeds(Operation *op, Operation *producer,
-                  const KernelGraph &graph) {
-  SmallVector<Operation *> worklist{producer};
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  while (!worklist.empty()) {
-    Operation *next = worklist.pop_back_val();
-    if (next == op)
-      return true;
-    for (const Read &read : graph.getReads(next))
-      if (Operation *def = read.value.getDefiningOp())
-        if (graph.kernelOf.lookup(def) == graph.kernelOf.lookup(producer) &&
-            seen.insert(def).second)
-          worklist.push_back(def);
-  }
-  return false;
-}
-
 /// Whether `value` may be written over the argument at once: everybody who
-/// reads the argument has done so, or is the maker of `value` (or feeds it) and
-/// reads the very block that it writes.
+/// reads the argument has done so, or is in the kernel that makes `value` and
+/// reads the very block that it writes (a tile writes once all is computed).
 bool Placement::mayOverwrite(BlockArgument home, OpResult value,
                              const KernelGraph &graph) const {
-  Operation *producer = value.getOwner();
-  unsigned kernel = graph.kernelOf.lookup(producer);
+  unsigned kernel = graph.kernelOf.lookup(value.getOwner());
   for (auto [op, readerKernel] : graph.kernelOf) {
     for (const Read &read : graph.getReads(op)) {
       if (read.value != home || readerKernel < kernel)
         continue;
-      if (readerKernel > kernel || !feeds(op, producer, graph) ||
+      if (readerKernel > kernel ||
           !graph.isBlockLocal(graph.getWork(op), read,
                               graph.kernels[kernel].grid.size()))
         return false;

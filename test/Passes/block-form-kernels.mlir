@@ -231,6 +231,26 @@ func.func @late(%w: tensor<32x32xf32> {optim.role = "weight"}, %g: tensor<32x32x
 
 // -----
 
+// A state that two averages read, one of which replaces it: both are of one
+// kernel, which reads a row before it writes it.
+
+// CHECK-LABEL: func.func @lion(
+// CHECK-SAME:    %[[W:[a-z0-9]*]]: memref<8x8xf32> {optim.role = "weight"}, %[[G:[a-z0-9]*]]: memref<8x8xf32> {optim.role = "gradient"},
+// CHECK-SAME:    %[[M:[a-z0-9]*]]: memref<8x8xf32> {optim.role = "state"}
+// CHECK-NOT:     memref.view
+// CHECK:         call @lion_k0(%[[M]], %[[G]], %[[W]])
+// CHECK-NEXT:    return
+func.func @lion(%w: tensor<8x8xf32> {optim.role = "weight"}, %g: tensor<8x8xf32> {optim.role = "gradient"},
+    %m: tensor<8x8xf32> {optim.role = "state"})
+    -> (tensor<8x8xf32> {optim.role = "weight"}, tensor<8x8xf32> {optim.role = "state"}) {
+  %c = geo.ema %m, %g {beta = 0.9} : tensor<8x8xf32>
+  %m1 = geo.ema %m, %g {beta = 0.99} : tensor<8x8xf32>
+  %w1 = geo.apply %w, %c : tensor<8x8xf32>
+  return %w1, %m1 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
 // States that change places go through the workspace.
 
 // CHECK-LABEL: func.func @swap(

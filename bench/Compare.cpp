@@ -1,0 +1,118 @@
+//===- Compare.cpp - two bodies in turn, their medians --------------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "bench/Compare.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+namespace steep::bench {
+
+double median(std::vector<double> values) {
+  auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+int threads() {
+  if (const char *text = std::getenv("STEEP_BENCH_THREADS"))
+    return std::max(1, std::atoi(text));
+  return int(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+std::string target() {
+  const char *text = std::getenv("STEEP_BENCH_TARGET");
+  return text ? text : "native";
+}
+
+bool isQuick() { return std::getenv("STEEP_BENCH_QUICK") != nullptr; }
+
+static double seconds(const std::function<void()> &body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+static void compare(benchmark::State &state, const Comparison &what,
+                    const Pair &pair) {
+  std::vector<double> ours, others;
+  pair.ours(); // pages, caches, threads
+  pair.other();
+  for (auto _ : state) {
+    // Who comes first alternates: what one leaves in the caches serves both.
+    const bool first = ours.size() % 2 == 0;
+    if (!first)
+      others.push_back(seconds(pair.other));
+    ours.push_back(seconds(pair.ours));
+    if (first)
+      others.push_back(seconds(pair.other));
+    state.SetIterationTime(ours.back());
+  }
+  const double our = median(ours), other = median(others);
+  state.counters["ours_ms"] = our * 1e3;
+  state.counters["other_ms"] = other * 1e3;
+  state.counters["ratio"] = our / other;
+  if (what.bound > 0)
+    state.counters["bound"] = what.bound;
+  if (what.work > 0)
+    state.counters["rate_G" + what.unit] = what.work / our * 1e-9;
+  state.SetLabel(what.other);
+}
+
+void addComparison(Comparison what, std::function<Pair()> make) {
+  if (isQuick())
+    what.rounds = std::min(what.rounds, 5);
+  benchmark::RegisterBenchmark(what.name.c_str(),
+                               [what, make](benchmark::State &state) {
+                                 try {
+                                   compare(state, what, make());
+                                 } catch (const std::exception &error) {
+                                   state.SkipWithError(error.what());
+                                 }
+                               })
+      ->Iterations(what.rounds)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+/// "model name" of the first processor.
+static std::string machine() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0)
+      return line.substr(std::min(line.size(), line.find(':') + 2));
+  return "unknown";
+}
+
+static std::string instructionSet() {
+  if (target() != "native")
+    return target();
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") ? "AVX-512"
+         : __builtin_cpu_supports("avx2")  ? "AVX2"
+                                           : "baseline x86-64";
+}
+
+int runComparisons(int argc, char **argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 1;
+  benchmark::AddCustomContext("machine", machine());
+  benchmark::AddCustomContext("isa", instructionSet());
+  benchmark::AddCustomContext("threads", std::to_string(threads()));
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
+} // namespace steep::bench
