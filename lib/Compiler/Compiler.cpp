@@ -301,19 +301,6 @@ Error Compilation::lower() {
 // GPUs
 //===----------------------------------------------------------------------===//
 
-/// The launcher hands over one pointer a parameter.
-static Error refuseParts(const Plan &plan, const GPU &gpu) {
-  for (const Batch &batch : plan.batches)
-    for (auto [index, row] : llvm::zip_equal(batch.parameters, batch.rows))
-      if (row != 0)
-        return llvm::createStringError(
-            "--target " + gpu.name + ": parameter \"" +
-            plan.parameters[index].name +
-            "\" holds several matrices (split, per_head, stacked), which only "
-            "CPU targets serve");
-  return Error::success();
-}
-
 Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
   OwningOpRef<ModuleOp> kernels = bound.clone();
   auto stage = [&](StringRef name,
@@ -336,8 +323,6 @@ Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
   FailureOr<Plan> extracted = extractPlan(*kernels);
   if (failed(extracted))
     return reported("plan");
-  if (Error error = refuseParts(*extracted, gpu))
-    return error;
   GPUCode code{gpu, std::move(*extracted), {}, "", "", "", ""};
   kernels->walk([](optim::SpecOp op) { op.erase(); });
   if (Error error = stage("4-llvm", [&](OpPassManager &pm) {

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Reference/Neighbours.h"
 
+#include "lib/Reference/Balls.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -131,24 +133,6 @@ Matrix reference::equalize(const Matrix &g, double radius, double floor,
   Matrix s = rowsFirst ? equalizeColumns(equalizeRows(g, floor), floor)
                        : equalizeRows(equalizeColumns(g, floor), floor);
   return scale(s, -radius);
-}
-
-reference::Coefficients reference::polarExpress(std::size_t steps,
-                                                double safety) {
-  const Coefficients table = {
-      {8.28721201814563, -23.595886519098837, 17.300387312530933},
-      {4.107059111542203, -2.9478499167379106, 0.5448431082926601},
-      {3.9486908534822946, -2.908902115962949, 0.5518191394370137},
-      {3.3184196573706015, -2.488488024314874, 0.51004894012372},
-      {2.300652019954817, -1.6689039845747493, 0.4188073119525673},
-      {1.891301407787398, -1.2679958271945868, 0.37680408948524835}};
-  Coefficients coefficients;
-  for (std::size_t k = 0; k < steps; ++k) {
-    const std::array<double, 3> &t = table.at(k);
-    coefficients.push_back({t[0] / safety, t[1] / std::pow(safety, 3),
-                            t[2] / std::pow(safety, 5)});
-  }
-  return coefficients;
 }
 
 /// Rows of length one; each pushes those away that are nearer than `distance`.

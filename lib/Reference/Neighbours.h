@@ -53,10 +53,6 @@ Matrix clippedRow(const Matrix &g, double radius, double clip);
 Matrix equalize(const Matrix &g, double radius, double floor,
                 bool rowsFirst = true);
 
-/// The first coefficients of arXiv:2505.16932, at most six, with a safety
-/// factor.
-Coefficients polarExpress(std::size_t steps, double safety);
-
 /// geo.equidistant: -r X, X = RN(g), then rounds of X = RN(P polar(X)).
 /// Then sweeps in which rows nearer than `distance` part.
 Matrix equidistant(const Matrix &g, double radius, std::size_t rounds,

@@ -33,8 +33,12 @@ static constexpr int64_t preloadedFloats = 64;
 /// its root and the root's reciprocal are normal numbers.
 static constexpr float leastSum = 0x1p-96f, largestSum = 0x1p+125f;
 
+/// Whether a result has a row of the kernel's width; else it has one number a
+/// row, in a vector or in a matrix of one column.
 bool ThreadEmitter::hasRow(const KernelResult &result) const {
-  return result.type().getRank() == (shape.kind == KernelKind::Rows ? 2 : 1);
+  RankedTensorType type = result.type();
+  return type.getRank() == (shape.kind == KernelKind::Rows ? 2 : 1) &&
+         type.getShape().back() == shape.columns;
 }
 
 ThreadPlace ThreadEmitter::storePlace(const KernelResult &result, Value row,
@@ -48,6 +52,8 @@ ThreadPlace ThreadEmitter::storePlace(const KernelResult &result, Value row,
     place.along = place.index.size();
     place.index.push_back(column.index.empty() ? Value() : column.index[0]);
   } else {
+    if (result.type().getRank() > int64_t(place.index.size()))
+      place.index.push_back(constant(0));
     place.shift = place.width = 0;
     place.mask = Value();
   }
@@ -204,6 +210,22 @@ LogicalResult ThreadEmitter::emitStores(Value row) {
   return emitScalarStores(row);
 }
 
+static bool isRead(func::FuncOp kernel, Value memory) {
+  return llvm::any_of(kernel.getOps<ToTensorOp>(), [&](ToTensorOp read) {
+    return read.getBuffer() == memory;
+  });
+}
+
+/// Orders what the threads of a team did to memory.
+void ThreadEmitter::emitTeamBarrier() {
+  if (threads > 32) {
+    NVVM::Barrier0Op::create(builder, loc);
+    return;
+  }
+  Value all = arith::ConstantIntOp::create(builder, loc, -1, 32);
+  NVVM::SyncWarpOp::create(builder, loc, all);
+}
+
 /// What is one number a row, by the first thread.
 LogicalResult ThreadEmitter::emitScalarStores(Value row) {
   SmallVector<std::pair<Value, const KernelResult *>> values;
@@ -218,6 +240,11 @@ LogicalResult ThreadEmitter::emitScalarStores(Value row) {
   }
   if (values.empty())
     return success();
+  // All threads of the team have read what the first one overwrites.
+  if (llvm::any_of(values, [&](auto &value) {
+        return isRead(shape.func, value.second->memory);
+      }))
+    emitTeamBarrier();
   Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                       member, constant(0));
   auto branch = scf::IfOp::create(builder, loc, first);

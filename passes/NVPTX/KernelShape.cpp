@@ -98,6 +98,12 @@ static bool isGram(linalg::LinalgOp product) {
          (x.getResult(1) == k && y.getResult(1) == k);
 }
 
+/// One number a row, kept as a matrix of one column.
+static bool isColumn(KernelKind kind, RankedTensorType type) {
+  return kind == KernelKind::Rows && type.getRank() == 2 &&
+         type.getDimSize(1) == 1;
+}
+
 FailureOr<KernelShape> KernelShape::read(func::FuncOp func) {
   KernelShape shape;
   shape.func = func;
@@ -131,7 +137,8 @@ FailureOr<KernelShape> KernelShape::read(func::FuncOp func) {
     if (!fits)
       return func.emitOpError("results of shapes ")
              << first << " and " << type << " cannot be cut together";
-    if (type.getRank() == 0 || (rowDims == 1 && isSum))
+    if (type.getRank() == 0 || (rowDims == 1 && isSum) ||
+        isColumn(shape.kind, type))
       continue;
     if (columns && *columns != type.getShape().back())
       return func.emitOpError("expected results of equal width, but got ")

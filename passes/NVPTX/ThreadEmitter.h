@@ -87,6 +87,7 @@ private:
   LogicalResult emitStores(Value row);
   LogicalResult emitStoresAt(Value row, const ThreadPlace &column);
   LogicalResult emitScalarStores(Value row);
+  void emitTeamBarrier();
   ThreadPlace storePlace(const KernelResult &result, Value row,
                          const ThreadPlace &column);
   LogicalResult preload(Value row);

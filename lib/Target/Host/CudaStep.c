@@ -10,9 +10,9 @@
 |* the device knows (norm, clip factor, step number, whether to skip) is      *|
 |* computed there. Kernels read the skip flag first and return.               *|
 |*                                                                            *|
-|* Tables are ordered by position: batch by batch, parameters of a batch one  *|
+|* Tables are ordered by position: batch by batch, matrices of a batch one    *|
 |* after another, so that a wave's part of a table begins at its first        *|
-|* matrix.                                                                    *|
+|* matrix. A parameter that holds several matrices has several positions.     *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 #include "Cuda.h"
@@ -32,7 +32,7 @@ typedef struct {
   steep_gpu_layout at;
   uint64_t base;   /* of the workspace */
   uint64_t report; /* the caller's, or the workspace's */
-  int64_t most_states;
+  int64_t most_states, positions;
 } run;
 
 /* One wave: matrices first .. first + count - 1 of a batch. */
@@ -53,10 +53,19 @@ static int64_t most_states(void) {
   return most;
 }
 
+/* Matrices of all batches. */
+static int64_t count_positions(void) {
+  const steep_tables *t = &steep_host_tables;
+  int64_t positions = 0, b;
+  for (b = 0; b < t->batch_count; ++b)
+    positions += t->batches[b].count;
+  return positions;
+}
+
 /* Words: the pointers' sections, order and group of each position, then a pair
  * for grad_scale and two for each group. */
-static int64_t scalar_words(int64_t states) {
-  return (STATES + states + 2) * steep_host_tables.parameter_count;
+static int64_t scalar_words(int64_t states, int64_t positions) {
+  return (STATES + states + 2) * positions;
 }
 
 static uint64_t place(uint64_t *end, int64_t bytes) {
@@ -67,12 +76,12 @@ static uint64_t place(uint64_t *end, int64_t bytes) {
 
 void steep_gpu_lay_out(const steep_gpu_target *target, steep_gpu_layout *out) {
   const steep_tables *t = &steep_host_tables;
-  int64_t count = t->parameter_count;
+  int64_t count = count_positions();
   uint64_t end = 0;
   out->report = place(&end, sizeof(steep_step_report));
   /* The skip flag and one that is never set are the first word. */
-  out->flags = place(
-      &end, 8 * (1 + scalar_words(most_states()) + 2 + 4 * t->group_count));
+  out->flags = place(&end, 8 * (1 + scalar_words(most_states(), count) + 2 +
+                                4 * t->group_count));
   out->words = out->flags + 8;
   out->sums = place(&end, 8 * count);
   out->lr = place(&end, 4 * count);
@@ -114,27 +123,44 @@ static int32_t launch_prelude(const run *r, int which, const char *name,
 }
 
 static uint64_t table_address(const run *r, int64_t section, int64_t position) {
-  int64_t index = section * steep_host_tables.parameter_count + position;
+  int64_t index = section * r->positions + position;
   return r->base + r->at.words + 8 * (uint64_t)index;
+}
+
+static uint64_t scalars_address(const run *r) {
+  int64_t words = scalar_words(r->most_states, r->positions);
+  return r->base + r->at.words + 8 * (uint64_t)words;
+}
+
+/* Where the matrix begins that starts at `row` of a parameter, in what
+ * `section` says; 0 where the caller gives nothing. */
+static uint64_t matrix_address(const run *r, int64_t section, int64_t index,
+                               int64_t row) {
+  const steep_step_args *args = r->args;
+  const steep_parameter_entry *entry = &steep_host_tables.parameters[index];
+  DLTensor *const *list = section == GRADIENTS ? args->gradients
+                          : section == WEIGHTS ? args->parameters
+                          : section == UPDATES ? args->updates
+                                               : args->states;
+  int64_t columns = entry->columns;
+  if (section >= STATES) {
+    if (section - STATES >= entry->state_count)
+      return 0;
+    index = entry->state_begin + section - STATES;
+    columns = steep_host_tables.states[index].columns;
+  }
+  if (!list || !list[index])
+    return 0;
+  return (uintptr_t)steep_host_data(list[index]) +
+         sizeof(float) * (uint64_t)(row * columns);
 }
 
 static uint64_t external(const run *r, const wave *w, int64_t tables,
                          int64_t section) {
-  const steep_step_args *args = r->args;
-  int64_t index = w->batch->parameters[w->first];
   if (tables)
     return table_address(r, section, w->position);
-  switch (section) {
-  case GRADIENTS:
-    return (uintptr_t)steep_host_data(args->gradients[index]);
-  case WEIGHTS:
-    return (uintptr_t)steep_host_data(args->parameters[index]);
-  case UPDATES:
-    return (uintptr_t)steep_host_data(args->updates[index]);
-  default:
-    index = steep_host_tables.parameters[index].state_begin + section - STATES;
-    return (uintptr_t)steep_host_data(args->states[index]);
-  }
+  return matrix_address(r, section, w->batch->parameters[w->first],
+                        w->batch->rows[w->first]);
 }
 
 static uint64_t slot_value(const run *r, const wave *w, int64_t tables,
@@ -238,24 +264,15 @@ static void put_scalar(writer *w, const steep_scalar *scalar) {
   put(w, is_pointer ? (uintptr_t)scalar->pointer : 0);
 }
 
-/* What `section` holds for a parameter: 0 where that is nothing. */
-static uint64_t word_of(const run *r, int64_t section, int64_t index) {
-  const steep_step_args *args = r->args;
-  const steep_parameter_entry *entry = &steep_host_tables.parameters[index];
-  DLTensor *const *list = section == GRADIENTS ? args->gradients
-                          : section == WEIGHTS ? args->parameters
-                          : section == UPDATES ? args->updates
-                                               : args->states;
+/* What `section` holds for matrix `m` of a batch. */
+static uint64_t word_of(const run *r, int64_t section,
+                        const steep_batch_entry *batch, int64_t m) {
+  int64_t index = batch->parameters[m];
   if (section == STATES + r->most_states)
     return (uint64_t)index;
   if (section == STATES + r->most_states + 1)
-    return (uint64_t)entry->group;
-  if (section >= STATES) {
-    if (section - STATES >= entry->state_count)
-      return 0;
-    index = entry->state_begin + section - STATES;
-  }
-  return list && list[index] ? (uintptr_t)steep_host_data(list[index]) : 0;
+    return (uint64_t)steep_host_tables.parameters[index].group;
+  return matrix_address(r, section, index, batch->rows[m]);
 }
 
 /* Writes the table; prepare has no need of what only apply reads. */
@@ -272,7 +289,7 @@ static int32_t write_words(const run *r, int32_t actions) {
       for (m = 0; m < t->batches[b].count; ++m)
         put(&w, only_apply && !(actions & STEEP_APPLY)
                     ? 0
-                    : word_of(r, section, t->batches[b].parameters[m]));
+                    : word_of(r, section, &t->batches[b], m));
   }
   put_scalar(&w, &r->args->grad_scale);
   for (g = 0; g < t->group_count && (actions & STEEP_APPLY); ++g) {
@@ -322,9 +339,8 @@ static int32_t prepare(const run *r) {
   }
   values[0] = r->base + r->at.sums;
   values[1] = table_address(r, STATES + r->most_states, 0);
-  values[2] = (uint64_t)t->parameter_count;
-  values[3] =
-      r->base + r->at.words + 8 * (uint64_t)scalar_words(r->most_states);
+  values[2] = (uint64_t)r->positions;
+  values[3] = scalars_address(r);
   memcpy(&values[4], &t->clip_norm, sizeof values[4]);
   values[5] = (uint64_t)(int64_t)(t->nonfinite_error ? STEEP_INVALID_ARGUMENT
                                                      : STEEP_SKIPPED);
@@ -338,10 +354,9 @@ static int32_t prepare_scalars(const run *r) {
   const steep_tables *t = &steep_host_tables;
   uint64_t values[12];
   values[0] = table_address(r, STATES + r->most_states + 1, 0);
-  values[1] = (uint64_t)t->parameter_count;
+  values[1] = (uint64_t)r->positions;
   values[2] = (uint64_t)t->group_count;
-  values[3] =
-      r->base + r->at.words + 8 * (uint64_t)scalar_words(r->most_states);
+  values[3] = scalars_address(r);
   values[4] = r->report;
   values[5] = (uint64_t)r->args->step;
   values[6] = (uintptr_t)r->args->step_counter;
@@ -393,6 +408,7 @@ int32_t steep_gpu_step(const steep_step_args *args, int32_t actions) {
   r.device = args->device;
   r.base = (uintptr_t)args->workspace;
   r.most_states = most_states();
+  r.positions = count_positions();
   steep_gpu_lay_out(r.device->target, &r.at);
   r.report = args->report ? (uintptr_t)args->report : r.base + r.at.report;
   error = driver->context_get(&before);

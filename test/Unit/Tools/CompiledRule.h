@@ -72,11 +72,6 @@ private:
   }
 };
 
-inline void fill(Tensor &tensor, const reference::Matrix &values) {
-  for (std::size_t i = 0; i < values.data.size(); ++i)
-    tensor.f32()[i] = static_cast<float>(values.data[i]);
-}
-
 } // namespace steep::test
 
 #endif // STEEP_TEST_UNIT_TOOLS_COMPILEDRULE_H

@@ -9,6 +9,7 @@
 
 #include "lib/Reference/Reference.h"
 #include "runtime/Core/Artefact.h"
+#include "runtime/Devices/Device.h"
 #include "test/Unit/Core/TestSupport.h"
 
 #include <cstring>
@@ -20,12 +21,20 @@ namespace steep::test {
 using Shape = std::vector<int64_t>;
 using NamedShapes = std::vector<std::pair<std::string, Shape>>;
 
+/// What a test compiles differently from others.
+struct CompileChoice {
+  std::string target = CompileRequest().target;
+  std::string onlyRule;     ///< of the spec; empty: all
+  Device *device = nullptr; ///< where steps run; null: here
+};
+
 /// An artefact of a spec for parameters of given names and shapes, with the
 /// tensors of a step. States start at zero, rates are the spec's, decay is 0.
 class CompiledSpec {
 public:
   CompiledSpec(const std::string &spec, const NamedShapes &list,
-               const std::string &target = CompileRequest().target) {
+               const CompileChoice &choice = {})
+      : device(choice.device) {
     nlohmann::json tensors = nlohmann::json::array();
     for (const auto &[name, shape] : list)
       tensors.push_back({{"name", name}, {"shape", shape}, {"dtype", "F32"}});
@@ -35,8 +44,11 @@ public:
     request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
     request.cache = cache.folder().string();
     request.compiler = STEEP_TEST_COMPILER;
-    request.target = target;
-    artefact = Artefact::load(compileArtefact(request));
+    request.target = choice.target;
+    if (!choice.onlyRule.empty())
+      request.options = {"--only-rule=" + choice.onlyRule};
+    const std::string folder = compileArtefact(request);
+    artefact = device ? device->load(folder) : Artefact::load(folder);
     for (const auto &[name, shape] : list) {
       arguments.parameters.emplace_back(DType::F32, shape);
       arguments.gradients.emplace_back(DType::F32, shape);
@@ -49,7 +61,16 @@ public:
     }
   }
 
-  StepResult step() { return artefact->step(arguments); }
+  /// Takes a step; afterwards all tensors are here, wherever it ran.
+  StepResult step() {
+    if (!device)
+      return artefact->step(arguments);
+    device->hostChanged(*artefact);
+    StepResult result = device->launch(*artefact, arguments);
+    device->wait();
+    device->fetchStates(*artefact, arguments);
+    return result;
+  }
   const Manifest::Parameter &parameter(std::size_t i) const {
     return artefact->manifest().parameters[i];
   }
@@ -66,6 +87,7 @@ public:
     return begin;
   }
 
+  Device *device;
   std::shared_ptr<Artefact> artefact;
   StepArguments arguments;
 };
@@ -85,9 +107,19 @@ inline void fillNormal(const Tensor &tensor, unsigned seed,
     tensor.f32()[i] = factor * normal(random);
 }
 
+inline void fill(const Tensor &tensor, const reference::Matrix &values) {
+  for (std::size_t i = 0; i < values.data.size(); ++i)
+    tensor.f32()[i] = static_cast<float>(values.data[i]);
+}
+
 inline bool sameBits(const Tensor &a, const Tensor &b) {
   return a.bytes() == b.bytes() &&
          std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+/// Columns of sum zero, as the gradient of a head has them.
+inline void subtractMeanRow(const Tensor &tensor) {
+  fill(tensor, reference::center(toMatrix(tensor)));
 }
 
 inline double distance(const Tensor &actual, const reference::Matrix &wanted) {

@@ -33,7 +33,8 @@ const std::vector<Shape> shapes = {{40, 8},  {1, 3},  {2, 2},  {3, 5},
 class Oracles : public test::CompiledSpec {
 public:
   explicit Oracles(const std::string &target)
-      : CompiledSpec(STEEP_TEST_DATA "/oracles.mlir", nameShapes(), target) {
+      : CompiledSpec(STEEP_TEST_DATA "/oracles.mlir", nameShapes(),
+                     {target, "", nullptr}) {
     for (std::size_t i = 0; i < arguments.gradients.size(); ++i)
       fill(arguments.gradients[i], static_cast<unsigned>(i % shapes.size()));
     setRate(2.5e-3);

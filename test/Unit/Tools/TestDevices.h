@@ -1,0 +1,51 @@
+//===- TestDevices.h - the devices that tests run on ------------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_TEST_UNIT_TOOLS_TESTDEVICES_H
+#define STEEP_TEST_UNIT_TOOLS_TESTDEVICES_H
+
+#include "runtime/Devices/Device.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace steep::test {
+
+/// The GPU that tests run on: $STEEP_TEST_DEVICE (cuda), or the emulated one
+/// where it was built; else none.
+inline std::string findGpu() {
+  if (const char *name = std::getenv("STEEP_TEST_DEVICE"))
+    return name;
+  return std::filesystem::exists(STEEP_TEST_SIMT) ? "simt" : "";
+}
+
+/// This machine, and the GPU.
+inline std::vector<std::string> listDevices() {
+  std::vector<std::string> devices = {"host"};
+  if (std::string gpu = findGpu(); !gpu.empty())
+    devices.push_back(gpu);
+  return devices;
+}
+
+/// A device, with checks where it has any, in an order of threads of its own.
+inline std::unique_ptr<Device> openChecked(const std::string &name,
+                                           uint64_t seed = 5) {
+  return openDevice(name, /*threads=*/1, SimtOptions{false, true, seed});
+}
+
+/// The emulated GPU as it reads PTX, without checks.
+inline std::unique_ptr<Device> openPtx() {
+  // Checks that another device asked for would be this one's too.
+  ::unsetenv("STEEP_SIMT_CHECK");
+  ::unsetenv("STEEP_SIMT_SEED");
+  return openDevice("simt", /*threads=*/1, SimtOptions{true, false, 0});
+}
+
+} // namespace steep::test
+
+#endif // STEEP_TEST_UNIT_TOOLS_TESTDEVICES_H
