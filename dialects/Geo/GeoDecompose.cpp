@@ -164,7 +164,12 @@ static Value createCorrection(OpBuilder &b, Location loc, APFloat beta,
 }
 
 Values CorrectBiasOp::decomposeOperation(OpBuilder &b) {
-  Value correction = createCorrection(b, getLoc(), getBeta(), getStep());
+  Value step = getStep();
+  if (getAhead() != 0)
+    step = arith::AddIOp::create(
+        b, getLoc(), step,
+        arith::ConstantIntOp::create(b, getLoc(), getAhead(), 64));
+  Value correction = createCorrection(b, getLoc(), getBeta(), step);
   Value exact =
       arith::DivFOp::create(b, getLoc(), createF64(b, getLoc(), 1), correction);
   Value factor = arith::TruncFOp::create(b, getLoc(), b.getF32Type(), exact);
@@ -310,6 +315,7 @@ std::optional<double> ShapeScaleOp::getFactor() {
   double m = type.getDimSize(0), n = type.getDimSize(1);
   return llvm::StringSwitch<std::optional<double>>(getKind())
       .Case("original", std::sqrt(std::max(1.0, m / n)))
+      .Case("original_columns", std::sqrt(std::max(1.0, n / m)))
       .Case("ratio", std::sqrt(m / n))
       .Case("match_rms_adamw", 0.2 * std::sqrt(std::max(m, n)))
       .Case("row_rms", std::sqrt(n))
@@ -326,7 +332,9 @@ static Value createShapeFactor(OpBuilder &b, Location loc, StringRef kind,
   Value square = n; // row_rms
   if (kind == "original" || kind == "ratio")
     square = arith::DivFOp::create(b, loc, m, n);
-  if (kind == "original")
+  if (kind == "original_columns")
+    square = arith::DivFOp::create(b, loc, n, m);
+  if (kind == "original" || kind == "original_columns")
     square = arith::MaximumFOp::create(b, loc, createF64(b, loc, 1), square);
   if (kind == "match_rms_adamw")
     square = arith::MaximumFOp::create(b, loc, m, n);

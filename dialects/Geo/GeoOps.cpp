@@ -50,7 +50,7 @@ static bool isDefault(NamedAttribute setting) {
             number.getValue().isPosZero()) ||
            (name == "distance" && number.getValueAsDouble() == 1.1);
   if (auto count = dyn_cast<IntegerAttr>(setting.getValue()))
-    return (name == "repulsion" || name == "warmup_steps") &&
+    return (name == "ahead" || name == "repulsion" || name == "warmup_steps") &&
            count.getInt() == 0;
   auto text = dyn_cast<StringAttr>(setting.getValue());
   return text && ((name == "kind" && text == "original") ||
@@ -131,7 +131,7 @@ static SettingKind getSettingKind(StringRef name) {
       .Cases({"weights", "end_weights"}, SettingKind::numbers)
       .Case("steps", SettingKind::count)
       .Cases({"switch_step", "start", "anneal_steps"}, SettingKind::count)
-      .Cases({"rank", "repulsion", "rounds", "warmup_steps"},
+      .Cases({"ahead", "rank", "repulsion", "rounds", "warmup_steps"},
              SettingKind::count)
       .Case("restarts", SettingKind::counts)
       .Case("schedule", SettingKind::textOrTable)
@@ -395,7 +395,12 @@ LogicalResult geo::detail::verifyEps(Operation *op, APFloat eps) {
 LogicalResult EmaOp::verify() { return verifyBeta(*this, "beta", getBeta()); }
 
 LogicalResult CorrectBiasOp::verify() {
-  return verifyBeta(*this, "beta", getBeta());
+  if (failed(verifyBeta(*this, "beta", getBeta())))
+    return failure();
+  int64_t ahead = getAhead();
+  if (ahead < 0 || ahead > 1)
+    return emitOpError("expected ahead in 0..1, but got ") << ahead;
+  return success();
 }
 
 LogicalResult MomentumOp::verify() {
@@ -438,8 +443,10 @@ LogicalResult RowSquaresOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult ShapeScaleOp::verify() {
-  constexpr StringLiteral kinds[] = {"original", "ratio", "match_rms_adamw",
-                                     "row_rms",  "rms",   "mean"};
+  constexpr StringLiteral kinds[] = {"original", "original_columns",
+                                     "ratio",    "match_rms_adamw",
+                                     "row_rms",  "rms",
+                                     "mean"};
   if (llvm::is_contained(kinds, getKind()))
     return success();
   InFlightDiagnostic diag = emitOpError("expected kind to be one of ");

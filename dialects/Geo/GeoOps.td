@@ -181,16 +181,20 @@ def Geo_CorrectBiasOp : Geo_ElementwiseOp<"correct_bias",
   let description = [{
     `B / (1 - beta^t)`, where t >= 1 counts the updates that `B` averages. The
     factor `1 / (1 - beta^t)` is formed in f64 and rounded to f32 once, then
-    every element is multiplied by it.
+    every element is multiplied by it. With `ahead = a` the exponent is t + a:
+    Nesterov's look-ahead corrects an average as of the next update.
 
-    Source: D. Kingma and J. Ba, arXiv:1412.6980, section 3.
+    Source: D. Kingma and J. Ba, arXiv:1412.6980, section 3; T. Dozat,
+    Incorporating Nesterov momentum into Adam, 2016 (ahead = 1).
 
     Example:
     ```mlir
     %c = geo.correct_bias %b1, %t {beta = 0.95}
+    %d = geo.correct_bias %b1, %t {beta = 0.95, ahead = 1}
     ```
   }];
-  let arguments = (ins Geo_Matrix:$input, I64:$step, F64Attr:$beta);
+  let arguments = (ins Geo_Matrix:$input, I64:$step, F64Attr:$beta,
+                       DefaultValuedAttr<I64Attr, "0">:$ahead);
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $input `,` $step ``
@@ -351,6 +355,7 @@ def Geo_ShapeScaleOp : Geo_Op<"shape_scale"> {
     | kind | s | what it makes of an oracle's answer |
     | --- | --- | --- |
     | `original` | `sqrt(max(1, m/n))` | Muon's (K. Jordan 2024; arXiv:2608.22253) |
+    | `original_columns` | `sqrt(max(1, n/m))` | the same for weights stored inputs x outputs, as JAX's |
     | `ratio` | `sqrt(m/n)` | spectral: RMS of outputs for inputs of RMS 1 (arXiv:2502.07529) |
     | `match_rms_adamw` | `0.2 sqrt(max(m, n))` | spectral: entries of RMS 0.2 (arXiv:2502.16982) |
     | `row_rms` | `sqrt(n)` | rows of length 1 get RMS 1 |

@@ -105,10 +105,10 @@ Momentum momentum(const Matrix &b, const Matrix &g, double beta) {
   return {std::move(buffer), std::move(nesterov)};
 }
 
-Matrix correctBias(const Matrix &b, double beta, int64_t step) {
+Matrix correctBias(const Matrix &b, double beta, int64_t step, int64_t ahead) {
   Matrix result = b;
   for (double &x : result.data)
-    x /= 1.0 - std::pow(beta, static_cast<double>(step));
+    x /= 1.0 - std::pow(beta, static_cast<double>(step + ahead));
   return result;
 }
 

@@ -74,8 +74,9 @@ struct Momentum {
 };
 /// geo.momentum, both results.
 Momentum momentum(const Matrix &b, const Matrix &g, double beta);
-/// geo.correct_bias: b / (1 - beta^step); the first step is 1.
-Matrix correctBias(const Matrix &b, double beta, int64_t step);
+/// geo.correct_bias: b / (1 - beta^(step + ahead)); the first step is 1.
+Matrix correctBias(const Matrix &b, double beta, int64_t step,
+                   int64_t ahead = 0);
 /// geo.center: g minus its mean row.
 Matrix center(const Matrix &g);
 /// geo.normalize_rows: g_i / (||g_i|| + eps); a zero row stays zero, also with

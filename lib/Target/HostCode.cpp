@@ -7,6 +7,7 @@
 #include "lib/Target/HostCode.h"
 
 #include "hostCheck.inc"
+#include "hostCrew.inc"
 #include "hostCudaDevice.inc"
 #include "hostCudaDriver.inc"
 #include "hostCudaStep.inc"
@@ -14,6 +15,7 @@
 #include "hostPlan.inc"
 #include "hostPool.inc"
 #include "hostStep.inc"
+#include "hostXla.inc"
 #include "oracleAVX2.inc"
 #include "oracleAVX512.inc"
 #include "oracleBaseline.inc"
@@ -92,9 +94,10 @@ Error linkHostCode(Module &module, StringRef name, bool withGPU) {
   for (GlobalValue &value : module.global_values())
     if (!value.isDeclaration() && !value.hasLocalLinkage())
       value.setVisibility(GlobalValue::HiddenVisibility);
-  SmallVector<StringRef> files = {bytesOf(hostCheck), bytesOf(hostMessage),
-                                  bytesOf(hostPlan), bytesOf(hostPool),
-                                  bytesOf(hostStep)};
+  SmallVector<StringRef> files = {
+      bytesOf(hostCheck), bytesOf(hostCrew), bytesOf(hostMessage),
+      bytesOf(hostPlan),  bytesOf(hostPool), bytesOf(hostStep),
+      bytesOf(hostXla)};
   if (withGPU)
     files.append({bytesOf(hostCudaDevice), bytesOf(hostCudaDriver),
                   bytesOf(hostCudaStep)});

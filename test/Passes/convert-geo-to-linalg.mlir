@@ -72,6 +72,15 @@ func.func @correct_bias(%b: tensor<8x4xf32>, %t: i64) -> tensor<8x4xf32> {
   return %0 : tensor<8x4xf32>
 }
 
+// CHECK-LABEL: func.func @correct_bias_ahead
+// CHECK-SAME: (%{{.*}}: tensor<8x4xf32>, %[[T:.*]]: i64)
+// CHECK: %[[NEXT:.*]] = arith.addi %[[T]], %{{.*}} : i64
+// CHECK: arith.sitofp %[[NEXT]] : i64 to f64
+func.func @correct_bias_ahead(%b: tensor<8x4xf32>, %t: i64) -> tensor<8x4xf32> {
+  %0 = geo.correct_bias %b, %t {beta = 0.95, ahead = 1} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
 // CHECK-LABEL: func.func @row_squares
 // CHECK-SAME: (%[[G:.*]]: tensor<8x4xf32>)
 // CHECK: %[[ZEROS:.*]] = linalg.fill ins(%{{.*}} : f64) outs(%{{.*}} : tensor<8xf64>)

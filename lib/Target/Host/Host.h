@@ -39,6 +39,9 @@ const char *steep_host_quote(char out[STEEP_QUOTED_BYTES], const char *name);
  * written. */
 int32_t steep_host_check(const steep_step_args *args, int32_t actions);
 
+/* The entries that others call under another convention. */
+int32_t steep_host_export_step(steep_step_args *args);
+
 /* The GPU that the step runs on; NULL for the CPU. */
 steep_device *steep_host_device(const steep_step_args *args);
 

@@ -191,13 +191,15 @@ func.func @normalize_twice(%g: tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?x
 // CHECK-DAG: %[[FOUR:.*]] = arith.constant 4.0{{.*}} : f32
 // CHECK: %[[TALL:.*]] = arith.mulf %[[R]], %[[TWO]] : f32
 // CHECK: %[[RMS:.*]] = arith.mulf %[[R]], %[[FOUR]] : f32
-// CHECK: return %[[TALL]], %[[R]], %[[RMS]]
+// CHECK: %[[WIDE:.*]] = arith.mulf %[[R]], %[[TWO]] : f32
+// CHECK: return %[[TALL]], %[[R]], %[[RMS]], %[[WIDE]]
 func.func @shape_scale(%r: f32, %tall: tensor<512x128xf32>, %wide: tensor<128x512xf32>,
-                       %w: tensor<100x400xf32>) -> (f32, f32, f32) {
+                       %w: tensor<100x400xf32>) -> (f32, f32, f32, f32) {
   %0 = geo.shape_scale %r, %tall : tensor<512x128xf32>
   %1 = geo.shape_scale %r, %wide : tensor<128x512xf32>
   %2 = geo.shape_scale %r, %w {kind = "match_rms_adamw"} : tensor<100x400xf32>
-  return %0, %1, %2 : f32, f32, f32
+  %3 = geo.shape_scale %r, %wide {kind = "original_columns"} : tensor<128x512xf32>
+  return %0, %1, %2, %3 : f32, f32, f32, f32
 }
 
 // CHECK-LABEL: func.func @dynamic_shape_scale

@@ -40,6 +40,14 @@ func.func @momentum_types(%b: tensor<4x2xf32>, %g: tensor<2x4xf32>) {
 
 // -----
 
+func.func @correct_bias_ahead(%b: tensor<4x2xf32>, %t: i64) {
+  // expected-error@+1 {{'geo.correct_bias' op expected ahead in 0..1, but got -1}}
+  %0 = geo.correct_bias %b, %t {ahead = -1 : i64, beta = 0.5} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
 func.func @correct_bias_beta(%b: tensor<4x2xf32>, %t: i64) {
   // expected-error@+1 {{'geo.correct_bias' op expected beta in [0, 1), but got 1.5}}
   %0 = geo.correct_bias %b, %t {beta = 1.5} : tensor<4x2xf32>
@@ -105,7 +113,7 @@ func.func @adamw_no_eps(%m: tensor<4x2xf32>, %lr: f32, %t: i64) {
 // -----
 
 func.func @shape_scale_kind(%r: f32, %w: tensor<4x2xf32>) {
-  // expected-error@+1 {{'geo.shape_scale' op expected kind to be one of "original", "ratio", "match_rms_adamw", "row_rms", "rms", "mean", but got "sqrt"}}
+  // expected-error@+1 {{'geo.shape_scale' op expected kind to be one of "original", "original_columns", "ratio", "match_rms_adamw", "row_rms", "rms", "mean", but got "sqrt"}}
   %0 = geo.shape_scale %r, %w {kind = "sqrt"} : tensor<4x2xf32>
   return
 }

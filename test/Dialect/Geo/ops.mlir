@@ -14,6 +14,8 @@ func.func @spec(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %b: tensor<?x?xf32>,
   %b3, %n = geo.momentum %b, %gc {beta = 0.95, nesterov}
   // CHECK-NEXT: geo.correct_bias %{{.*}}, %{{.*}} {beta = 0.95}{{$}}
   %c = geo.correct_bias %b1, %t {beta = 0.95}
+  // CHECK-NEXT: geo.correct_bias %{{.*}}, %{{.*}} {ahead = 1, beta = 0.95}{{$}}
+  %ahead = geo.correct_bias %b1, %t {beta = 0.95, ahead = 1}
   // CHECK-NEXT: geo.center %{{.*}}{{$}}
   %p = geo.center %c
   // CHECK-NEXT: geo.normalize_rows %{{.*}} {eps = 1.0e-08}{{$}}

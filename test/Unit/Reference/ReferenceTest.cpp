@@ -235,6 +235,7 @@ TEST(Ema, EightByFiveOnes) {
   expectClose(correctBias(b, 0.9, 1), ones, "corrected");
   b = ema(b, ones, 0.9);
   expectClose(b, scale(ones, 0.19), "two steps");
+  expectClose(correctBias(b, 0.9, 1, 1), ones, "corrected one step ahead");
 }
 
 TEST(Decay, UsesTheLearningRateBeforeTheShapeFactor) {
