@@ -71,7 +71,7 @@ cp -r "$steep_root/python" "$work/source"
 steep_say "Tests of the Python package"
 if [ -x "$venv/bin/ruff" ]; then
   "$venv/bin/ruff" check --quiet --no-cache \
-    "$steep_root"/{python,test/Python,examples}
+    "$steep_root"/{python,test/Python,examples,bench/torch_overhead.py}
 fi
 cd "$work"
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$work/site PATH=$build/bin:$PATH \

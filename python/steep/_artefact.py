@@ -172,7 +172,7 @@ class _Tensors:
             tensor.ndim = len(shape)
             tensor.shape = c.cast(shape, pointer)
         words = c.sizeof(_abi.DLTensor) // 8
-        raw = np.frombuffer(self._tensors, np.uint64).reshape(-1, words)
+        raw = np.frombuffer(memoryview(self._tensors), np.uint64).reshape(-1, words)
         self._data = raw[:count, 0]
         begin = c.addressof(self._tensors)
         self._addresses = begin + np.arange(count, dtype=np.uint64) * (words * 8)

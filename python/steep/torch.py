@@ -183,6 +183,31 @@ class Optimizer(torch.optim.Optimizer):
             _check_conventions(own, saved)
         super().load_state_dict(state_dict)
 
+    def save_safetensors(self, path: str | os.PathLike[str]) -> None:
+        """Writes all states as `steep-train` does (optimizer.safetensors)."""
+        from . import _checkpoint
+
+        _checkpoint.save(self, path)
+
+    def load_safetensors(self, path: str | os.PathLike[str]) -> None:
+        """Reads what save_safetensors or `steep-train` wrote."""
+        from . import _checkpoint
+
+        _checkpoint.load(self, path)
+
+    def _states_by_name(self) -> list[tuple[Parameter, dict[str, torch.Tensor]]]:
+        """Of every parameter that has states, those that began just now as well."""
+        tensors = dict(self._named())
+        found = []
+        for compiled in self.artefact.parameters:
+            if not compiled.states:
+                continue
+            state = self.state[tensors[compiled.name]]
+            if not state:
+                _start(state, compiled, tensors[compiled.name])
+            found.append((compiled, state))
+        return found
+
 
 class _Engine:
     """An optimizer's parameters in the artefact's order, and what steps them."""

@@ -13,6 +13,7 @@
 #include "runtime/Core/Sha256.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -258,20 +259,33 @@ static TrainerState readState(const nlohmann::json &json,
   return state;
 }
 
+static void fill(const SafetensorsFile &file, const NamedTensors &targets) {
+  for (const auto &[name, tensor] : targets)
+    std::memcpy(tensor.data(), file.load(name).data(), tensor.bytes());
+}
+
+/// The tensors of a folder, checked but for the numbers of updates.
+static std::pair<SafetensorsFile, SafetensorsFile>
+openTensors(const fs::path &folder, const CheckpointTensors &tensors,
+            const NamedTensors &states) {
+  SafetensorsFile model =
+      SafetensorsFile::open((folder / "model.safetensors").string());
+  SafetensorsFile optimizer =
+      SafetensorsFile::open((folder / "optimizer.safetensors").string());
+  checkTensors(model, tensors.parameters);
+  checkTensors(optimizer, states);
+  checkConventions(optimizer, tensors.manifest);
+  return {std::move(model), std::move(optimizer)};
+}
+
 /// Fills nothing before everything is checked.
 static TrainerState loadTensors(const nlohmann::json &json,
                                 const fs::path &inside,
                                 const CheckpointTensors &tensors) {
   const std::string path = (inside / "trainer.json").string();
   const TrainerState state = readState(json, path);
-  const SafetensorsFile model =
-      SafetensorsFile::open((inside / "model.safetensors").string());
-  const SafetensorsFile optimizer =
-      SafetensorsFile::open((inside / "optimizer.safetensors").string());
   const NamedTensors wanted = optimizerTensors(tensors, state.updates);
-  checkTensors(model, tensors.parameters);
-  checkTensors(optimizer, wanted);
-  checkConventions(optimizer, tensors.manifest);
+  const auto [model, optimizer] = openTensors(inside, tensors, wanted);
   for (const auto &[name, tensor] : wanted)
     if (tensor.rank() == 0 && optimizer.load(name).f32()[0] != tensor.f32()[0])
       fail("{}: '{}' is {}, but trainer.json counts {} updates",
@@ -281,13 +295,31 @@ static TrainerState loadTensors(const nlohmann::json &json,
           JsonValue(json, path).find("sha256"))
     checkDigests(*digests, inside);
 
-  auto fill = [](const SafetensorsFile &file, const NamedTensors &targets) {
-    for (const auto &[name, tensor] : targets)
-      std::memcpy(tensor.data(), file.load(name).data(), tensor.bytes());
-  };
   fill(model, tensors.parameters);
   fill(optimizer, wanted);
   return state;
+}
+
+int64_t steep::loadStart(const std::string &folder,
+                         const CheckpointTensors &tensors) {
+  const NamedTensors wanted = optimizerTensors(tensors, 0);
+  const auto [model, optimizer] = openTensors(folder, tensors, wanted);
+  std::optional<float> updates;
+  for (const auto &[name, tensor] : wanted) {
+    if (tensor.rank() != 0)
+      continue;
+    const float step = optimizer.load(name).f32()[0];
+    if (!(step >= 0 && step == std::floor(step) && step <= 0x1p24f))
+      fail("{}: '{}' is {}, expected a number of updates",
+           quote(optimizer.path()), name, step);
+    if (updates.value_or(step) != step)
+      fail("{}: '{}' is {}, but {} of others: expected one number of updates",
+           quote(optimizer.path()), name, step, *updates);
+    updates = step;
+  }
+  fill(model, tensors.parameters);
+  fill(optimizer, wanted);
+  return static_cast<int64_t>(updates.value_or(0));
 }
 
 TrainerState steep::loadCheckpoint(const std::string &folder,

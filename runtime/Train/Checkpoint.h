@@ -74,6 +74,12 @@ std::string checkpointBefore(const std::string &out, int64_t step);
 /// The configuration of the run that wrote the checkpoint.
 RunConfig readCheckpointConfig(const std::string &folder);
 
+/// Fills the tensors from model.safetensors and optimizer.safetensors in a
+/// folder that any trainer may have written, and returns how many updates they
+/// have seen: PARAM.step, one number for all. What is checked is what
+/// loadCheckpoint checks of them.
+int64_t loadStart(const std::string &folder, const CheckpointTensors &tensors);
+
 /// Fills the tensors and returns the counters. Everything is checked before
 /// the first tensor is written: names, shapes, types, the momentum's
 /// convention, the spec, agreement of the three files, their digests. Errors

@@ -99,6 +99,21 @@ void Trainer::restore(const std::string &checkpoint) {
   lastGood = counters;
 }
 
+void Trainer::start(const std::string &folder) {
+  const int64_t updates = loadStart(folder, tensors());
+  if (updates > options.steps)
+    fail("{}: it has seen {} updates, but the run has {} steps", quote(folder),
+         updates, options.steps);
+  optimizer->hostChanged();
+  for (int64_t i = 0; i < updates; ++i)
+    data->next(inputs.data(), targets.data());
+  counters.step = counters.updates = updates;
+  counters.tokens = updates * options.batchTokens();
+  counters.data = data->position();
+  lastGood = counters;
+  beginMetrics = true;
+}
+
 void Trainer::save(const TrainerState &state, int64_t extra) {
   optimizer->fetchStates(arguments);
   saveCheckpoint(options, state, tensors(), extra);
@@ -340,9 +355,12 @@ void Trainer::writeReport(RunStatus status) const {
 RunStatus Trainer::run() {
   StopSignals signals;
   prepareFolder();
+  const std::string metrics =
+      (fs::path(options.out) / "metrics.jsonl").string();
+  if (beginMetrics)
+    writeFile(metrics, "");
   // The line of a step whose validation was interrupted is written anew.
-  MetricsLog log((fs::path(options.out) / "metrics.jsonl").string(),
-                 counters.pending ? counters.step - 1 : counters.step);
+  MetricsLog log(metrics, counters.pending ? counters.step - 1 : counters.step);
   progress.begin(counters.step, options.steps);
   RunStatus status = RunStatus::Complete;
   if (counters.pending) {

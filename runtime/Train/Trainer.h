@@ -55,6 +55,9 @@ public:
 
   /// Continues a saved run.
   void restore(const std::string &checkpoint);
+  /// Begins where another trainer ended: at the weights, states and number of
+  /// updates of a folder (loadStart), after as many batches.
+  void start(const std::string &folder);
   /// Trains to the end, or to the first reason to stop, and leaves metrics,
   /// checkpoints, plots and summary in config.out.
   RunStatus run();
@@ -108,7 +111,8 @@ private:
   std::vector<int32_t> inputs, targets;
   TrainerState counters;
   int stopSignal = 0;
-  TrainerState lastGood; ///< after the last applied update
+  bool beginMetrics = false; ///< the metrics begin at a later step than 1
+  TrainerState lastGood;     ///< after the last applied update
   double lastLoss = 0;
 };
 

@@ -157,8 +157,9 @@ void checkOnly(const CLI::App &app, const std::string &mode,
 void checkModes(const CLI::App &app, const Options &options) {
   const bool replay = !options.replay.empty();
   const bool compare = !options.compare.empty();
-  if (int(replay) + int(compare) + int(options.resume) > 1)
-    fail("--replay, --compare and --resume exclude each other");
+  const bool start = !options.start.empty();
+  if (int(replay) + int(compare) + int(options.resume) + int(start) > 1)
+    fail("--replay, --compare, --resume and --start exclude each other");
   if (!options.config.spec.empty() && !options.config.artefact.empty())
     fail("--spec and --artefact exclude each other: an artefact is a compiled "
          "spec");
@@ -230,6 +231,10 @@ std::optional<int> steep::parseOptions(int argc, char **argv,
       ->allow_extra_args(false);
   app.add_flag("--resume", options.resume,
                "continue the run in --out from its last checkpoint");
+  app.add_option("--start", options.start,
+                 "begin at the weights and states of a folder with "
+                 "model.safetensors and optimizer.safetensors, after as many "
+                 "batches as they have seen updates");
   app.add_flag("--dry-run", options.dryRun,
                "print sizes, routing and memory, train nothing");
   app.add_option("--progress", options.progress, "auto, plain or none");

@@ -23,6 +23,7 @@ struct Options {
   /// in its place.
   RunConfig config;
   bool resume = false;
+  std::string start;      ///< a folder to begin at, or empty
   std::string checkpoint; ///< with --resume: the one to continue from
   /// Held to the end of a run; with --resume from the first look into it.
   std::unique_ptr<RunFolder> folder;

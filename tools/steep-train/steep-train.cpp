@@ -235,12 +235,17 @@ static int train(Options &options) {
   Trainer trainer(config, std::move(optimizer), std::move(data), progress);
   if (options.resume)
     trainer.restore(options.checkpoint);
+  if (!options.start.empty())
+    trainer.start(options.start);
   progress.note(
       describe(trainer.config(), trainer.manifest(), trainer.peakRates()));
   if (trainer.state().unverified)
     progress.note(fmt::format("{}: an older version wrote it, without digests: "
                               "its files are taken as they are",
                               options.checkpoint));
+  if (!options.start.empty())
+    progress.note(fmt::format("Starting after update {} from {}",
+                              trainer.state().step, options.start));
   if (options.resume)
     progress.note(fmt::format("Resuming after step {} from {}",
                               trainer.state().step, options.checkpoint));

@@ -85,6 +85,37 @@ TEST_F(Checkpoint, RoundTrip) {
   EXPECT_EQ(readCheckpointConfig(path).json(), config.json());
 }
 
+TEST_F(Checkpoint, StartNeedsNoTrainerJson) {
+  fs::remove(path + "/trainer.json");
+  CheckpointTensors loaded = fresh();
+  EXPECT_EQ(loadStart(path, loaded), 11);
+  EXPECT_EQ(loaded.states[2].f32()[3], 0.25f);
+
+  const auto refusalAt = [&](float first, float others) {
+    NamedTensors named;
+    std::map<std::string, std::string> metadata;
+    {
+      const SafetensorsFile saved =
+          SafetensorsFile::open(path + "/optimizer.safetensors");
+      metadata = saved.metadata();
+      for (const auto &[name, entry] : saved.entries())
+        named.emplace_back(name, saved.load(name));
+    }
+    float step = first;
+    for (auto &[name, tensor] : named)
+      if (tensor.rank() == 0) {
+        tensor.f32()[0] = step;
+        step = others;
+      }
+    rewrite("optimizer.safetensors", named, metadata);
+    return failure([&] { loadStart(path, loaded); });
+  };
+  EXPECT_NE(refusalAt(11, 5).find("is 5, but 11 of others: expected one"),
+            std::string::npos);
+  EXPECT_NE(refusalAt(-1, -1).find("is -1, expected a number of updates"),
+            std::string::npos);
+}
+
 TEST_F(Checkpoint, NamesOfPyTorch) {
   const SafetensorsFile file =
       SafetensorsFile::open(path + "/optimizer.safetensors");

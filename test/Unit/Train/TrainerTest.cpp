@@ -159,6 +159,34 @@ TEST(Trainer, StopAndResumeEqualOneRun) {
   expectSame(outcomeOf(whole.out), outcomeOf(half.out));
 }
 
+TEST(Trainer, StartsWhereAnotherEnded) {
+  TemporaryFolder folder;
+  const RunConfig whole = smallRun(folder.path("whole"));
+  Session(whole).trainer->run();
+  RunConfig half = smallRun(folder.path("half"));
+  half.stopAt = 4;
+  Session(half).trainer->run();
+  // Of the other trainer there are two files of tensors.
+  const std::string other = folder.path("other");
+  fs::create_directories(other);
+  for (const char *name : {"/model.safetensors", "/optimizer.safetensors"})
+    fs::copy_file(half.out + "/checkpoint-00000004" + name, other + name);
+
+  const RunConfig rest = smallRun(folder.path("rest"));
+  Session session(rest);
+  session.trainer->start(other);
+  EXPECT_EQ(session.trainer->state().step, 4);
+  EXPECT_EQ(session.trainer->state().tokens, 4 * 48);
+  EXPECT_EQ(session.trainer->run(), RunStatus::Complete);
+  Outcome expected = outcomeOf(whole.out);
+  expected.metrics.erase(expected.metrics.begin(),
+                         expected.metrics.begin() + 4);
+  expectSame(expected, outcomeOf(rest.out));
+  // A run that was started can be resumed.
+  Session again(rest, true);
+  EXPECT_EQ(again.trainer->state().step, 8);
+}
+
 TEST(Trainer, ResumesFromTheLastCheckpointAfterACrash) {
   TemporaryFolder folder;
   const RunConfig whole = smallRun(folder.path("whole"));

@@ -1,0 +1,66 @@
+"""Time of steep.torch.Optimizer.step over that of the bare C step.
+
+    python bench/torch_overhead.py [tiny|190m] [--threads N] [--rounds N]
+
+Both run the same artefact on the same tensors, in turns; the difference is what the
+wrapper costs.
+"""
+
+import argparse
+import statistics
+import time
+from functools import partial
+from pathlib import Path
+
+import steep.torch
+import torch
+
+SIZES = {"tiny": (128, 4), "190m": (512, 32)}
+VOCABULARY = 50257
+
+
+def make_parameters(dim, layers):
+    shapes = {"embed.weight": (VOCABULARY, dim), "lm_head.weight": (VOCABULARY, dim)}
+    for layer in range(layers):
+        for name in ("q", "k", "v", "out"):
+            shapes[f"blocks.{layer}.attn.{name}.weight"] = (dim, dim)
+        for name in ("gate", "up"):
+            shapes[f"blocks.{layer}.mlp.{name}.weight"] = (4 * dim, dim)
+        shapes[f"blocks.{layer}.mlp.down.weight"] = (dim, 4 * dim)
+    parameters = {}
+    for name, shape in shapes.items():
+        parameters[name] = torch.nn.Parameter(torch.empty(shape).normal_(std=0.02))
+        parameters[name].grad = torch.empty(shape).normal_(std=1e-3)
+    return parameters
+
+
+def seconds(function):
+    begin = time.perf_counter()
+    function()
+    return time.perf_counter() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", nargs="?", choices=SIZES, default="tiny")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=20)
+    args = parser.parse_args()
+    spec = Path(__file__).resolve().parents[1] / "specs" / "paper.mlir"
+    parameters = make_parameters(*SIZES[args.model])
+    optimizer = steep.torch.Optimizer(parameters.items(), spec, threads=args.threads)
+    optimizer.step()
+    stepper = optimizer._engine.stepper
+    bare, wrapped = [], []
+    for step in range(args.rounds):
+        bare.append(seconds(partial(stepper.run, "step", step + 2)))
+        wrapped.append(seconds(optimizer.step))
+    a, b = statistics.median(bare), statistics.median(wrapped)
+    print(
+        f"{args.model}: C step {a * 1e3:.3f} ms, wrapper {b * 1e3:.3f} ms, "
+        f"{(b - a) * 1e3:+.3f} ms, {(b / a - 1) * 100:+.2f} %"
+    )
+
+
+if __name__ == "__main__":
+    main()

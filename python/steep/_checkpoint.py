@@ -1,0 +1,71 @@
+"""States of a torch optimizer in the file that `steep-train` writes and reads.
+
+optimizer.safetensors holds PARAM.STATE for every state, and PARAM.step, the number of
+updates, as FP32 of rank 0; its metadata says how each state is averaged.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from ._error import SteepError
+
+if TYPE_CHECKING:
+    from .torch import Optimizer
+
+
+def conventions(optimizer: Optimizer) -> dict[str, str]:
+    return {
+        f"convention.{p.name}.{s.name}": s.convention
+        for p in optimizer.artefact.parameters
+        for s in p.states
+        if s.convention
+    }
+
+
+def save(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
+    """A parameter that has seen no update has zeros and step 0."""
+    tensors: dict[str, torch.Tensor] = {}
+    for compiled, state in optimizer._states_by_name():
+        for name, tensor in state.items():
+            tensors[f"{compiled.name}.{name}"] = tensor
+    # Written beside and renamed: a reader may have the old one mapped.
+    temporary = f"{os.fspath(path)}.tmp-{os.getpid()}"
+    save_file(tensors, temporary, metadata=conventions(optimizer))
+    os.replace(temporary, path)
+
+
+def load(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
+    """Everything is checked before the first state is written."""
+    with safe_open(os.fspath(path), framework="pt") as file:
+        metadata = file.metadata() or {}
+        for key, expected in conventions(optimizer).items():
+            if metadata.get(key) != expected:
+                raise SteepError(
+                    f"{path}: its metadata says {metadata.get(key)} for "
+                    f"'{key.partition('.')[2]}', but the spec averages it as {expected}"
+                )
+        left = set(file.keys())
+        wanted: list[tuple[torch.Tensor, torch.Tensor]] = []
+        for compiled, state in optimizer._states_by_name():
+            for name, tensor in state.items():
+                key = f"{compiled.name}.{name}"
+                if key not in left:
+                    raise SteepError(f"{path}: the tensor '{key}' is missing")
+                left.remove(key)
+                given = file.get_tensor(key)
+                if (given.shape, given.dtype) != (tensor.shape, tensor.dtype):
+                    raise SteepError(
+                        f"{path}: '{key}' is {given.dtype} {tuple(given.shape)}, "
+                        f"expected {tensor.dtype} {tuple(tensor.shape)}"
+                    )
+                wanted.append((tensor, given))
+        if left:
+            raise SteepError(f"{path}: the optimizer has no tensor '{min(left)}'")
+        for tensor, given in wanted:
+            tensor.copy_(given)
