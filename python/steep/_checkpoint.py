@@ -33,7 +33,10 @@ def save(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
     tensors: dict[str, torch.Tensor] = {}
     for compiled, state in optimizer._states_by_name():
         for name, tensor in state.items():
-            tensors[f"{compiled.name}.{name}"] = tensor
+            # `step`s are elements of one tensor, which the format does not have.
+            tensors[f"{compiled.name}.{name}"] = (
+                tensor.clone() if name == "step" else tensor
+            )
     # Written beside and renamed: a reader may have the old one mapped.
     temporary = f"{os.fspath(path)}.tmp-{os.getpid()}"
     save_file(tensors, temporary, metadata=conventions(optimizer))

@@ -205,6 +205,7 @@ class Optimizer(torch.optim.Optimizer):
             state = self.state[tensors[compiled.name]]
             if not state:
                 _start(state, compiled, tensors[compiled.name])
+                self._engine = None  # it does not know of them
             found.append((compiled, state))
         return found
 
@@ -220,10 +221,15 @@ class _Engine:
         tensors = dict(optimizer._named())
         self.parameters = [tensors[p.name] for p in artefact.parameters]
         self.compiled = artefact.parameters
-        self.no_states = [[0] * len(p.states) for p in artefact.parameters]
-        for compiled, parameter in zip(self.compiled, self.parameters, strict=True):
+        self.names = [[s.name for s in p.states] for p in artefact.parameters]
+        # One tensor, of which every state's `step` is an element: they count in
+        # one operation.
+        self.steps = torch.zeros(len(self.parameters))
+        for i, parameter in enumerate(self.parameters):
             if optimizer.state.get(parameter):
-                _check_states(optimizer.state[parameter], compiled, parameter)
+                state = optimizer.state[parameter]
+                _check_states(state, self.compiled[i], parameter)
+                self._count_together(i, state)
 
     def step(self) -> Report:
         optimizer = self.optimizer
@@ -232,18 +238,31 @@ class _Engine:
         scale, inf = self._amp()
         if inf:
             return Report(float("inf"), 1.0, True, None)
-        gradients, counters, alive = self._point()
-        if not counters:
+        gradients, alive = self._point()
+        steps = [
+            int(step) + 1 if gradient else 0
+            for step, gradient in zip(self.steps.tolist(), gradients, strict=True)
+        ]
+        different = set(steps)
+        if different == {0}:
             return Report(0.0, 1.0, False, None)
-        steps = {int(step) + 1 for step in counters}
-        if len(steps) == 1:
-            report = self.stepper.run("step", steps.pop(), scale)
+        if len(different - {0}) == 1:
+            report = self.stepper.run("step", max(steps), scale)
         else:
-            report = self._apply_apart(gradients, scale)
+            report = self._apply_apart(gradients, steps, scale)
         del alive  # not before
-        if not report.skipped:
-            torch._foreach_add_(counters, 1.0)
+        if report.skipped:
+            return report
+        if 0 not in different:
+            self.steps.add_(1)
+        else:
+            self.steps.add_(torch.tensor([float(step > 0) for step in steps]))
         return report
+
+    def _count_together(self, index: int, state: dict[str, Any]) -> None:
+        own = self.steps[index]
+        own.copy_(state["step"])
+        state["step"] = own
 
     def _amp(self) -> tuple[float, bool]:
         """What a GradScaler left: the gradients' scale, and whether one overflowed."""
@@ -254,53 +273,49 @@ class _Engine:
             inf is not None and bool(inf.item()),
         )
 
-    def _point(self) -> tuple[list[int], list[torch.Tensor], list[torch.Tensor]]:
-        """Hands over where the tensors are now. Returns where the gradients are,
-        the step counters of those parameters that have one, and what has to stay
-        alive during the step."""
+    def _point(self) -> tuple[list[int], list[torch.Tensor]]:
+        """Hands over where the tensors are now. Returns where the gradients are (0:
+        there is none), and what has to stay alive during the step."""
         state = self.optimizer.state
-        weights, gradients, states, counters, alive = [], [], [], [], []
-        for compiled, parameter, none in zip(
-            self.compiled, self.parameters, self.no_states, strict=True
-        ):
+        fp32, strided = torch.float32, torch.strided
+        weights, gradients, states, alive = [], [], [], []
+        # All that is done here is done for every parameter in every step.
+        for i, parameter in enumerate(self.parameters):
             gradient = parameter.grad
             if gradient is None:
                 weights.append(0)
                 gradients.append(0)
-                states += none
+                states += [0] * len(self.names[i])
                 continue
             if (
-                gradient.dtype is not torch.float32
-                or gradient.layout is not torch.strided
+                gradient.dtype is not fp32
+                or gradient.layout is not strided
                 or not gradient.is_contiguous()
                 or not parameter.is_contiguous()
             ):
-                gradient = _dense(compiled.name, parameter, gradient)
+                gradient = _dense(self.compiled[i].name, parameter, gradient)
                 alive.append(gradient)
             own = state[parameter]
             if not own:
-                _start(own, compiled, parameter)
+                _start(own, self.compiled[i], parameter)
+                self._count_together(i, own)
             weights.append(parameter.data_ptr())
             gradients.append(gradient.data_ptr())
-            for s in compiled.states:
-                states.append(own[s.name].data_ptr())
-            counters.append(own["step"])
+            for name in self.names[i]:
+                states.append(own[name].data_ptr())
         self.stepper.weights.set(weights)
         self.stepper.gradients.set(gradients)
         self.stepper.states.set(states)
-        return gradients, counters, alive
+        return gradients, alive
 
-    def _apply_apart(self, gradients: list[int], scale: float) -> Report:
+    def _apply_apart(
+        self, gradients: list[int], steps: list[int], scale: float
+    ) -> Report:
         """Parameters that missed gradients are at another step than the others:
         one norm over all, then one update a step number."""
-        state = self.optimizer.state
         report = self.stepper.run("prepare", 1, scale)
         if report.skipped:
             return report
-        steps = [
-            int(state[parameter]["step"]) + 1 if gradient else 0
-            for parameter, gradient in zip(self.parameters, gradients, strict=True)
-        ]
         for step in sorted(set(steps) - {0}):
             self.stepper.gradients.set(
                 [g if s == step else 0 for g, s in zip(gradients, steps, strict=True)]
