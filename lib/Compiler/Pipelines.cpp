@@ -46,10 +46,15 @@ void steepc::buildGeometryPipeline(OpPassManager &pm,
 
 void steepc::buildBlockPipeline(OpPassManager &pm,
                                 const PipelineOptions &options) {
-  pm.addPass(block::createFormKernels());
+  // What products multiply lies as their loops want it: panels as wide as the
+  // part of a result that stays in registers.
+  block::FormKernelsOptions kernels;
+  kernels.panel = 3 * options.lanes;
+  pm.addPass(block::createFormKernels(kernels));
   // Decide, then do: what is decided stands in the IR from here on.
   pm.addNestedPass<func::FuncOp>(block::createSelectConfig(
       {"cpu", options.lanes, options.registers, options.l2}));
+  pm.addNestedPass<func::FuncOp>(block::createLowerProducts());
   pm.addNestedPass<func::FuncOp>(block::createTile());
   // Vectors before memory: sums over a row are registers then. The other way
   // round they are buffers.

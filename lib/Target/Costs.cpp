@@ -107,11 +107,23 @@ static std::optional<int64_t> largest(OpFoldResult value) {
   return succeeded(bound) ? std::optional(*bound) : std::nullopt;
 }
 
+/// The value, or the middle of its range: a loop that starts at the number of
+/// another one's iteration.
+static std::optional<int64_t> middle(OpFoldResult value) {
+  if (auto constant = getConstantIntValue(value))
+    return constant;
+  auto low = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::LB, value);
+  auto high = largest(value);
+  return succeeded(low) && high ? std::optional((*low + *high) / 2)
+                                : std::nullopt;
+}
+
 /// Iterations of what an op holds; 1 where they are not known.
 static double tripsOf(Operation *op) {
   auto constant = [](OpFoldResult value) { return getConstantIntValue(value); };
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    auto low = constant(loop.getLowerBound()),
+    auto low = middle(loop.getLowerBound()),
          high = largest(loop.getUpperBound()), step = constant(loop.getStep());
     if (low && high && step && *step > 0)
       return double(std::max<int64_t>(0, (*high - *low + *step - 1) / *step));

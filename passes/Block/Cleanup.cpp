@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Block/Cleanup.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -48,4 +49,21 @@ void block::hoistInvariant(func::FuncOp func,
         },
         [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
   });
+}
+
+LogicalResult block::decomposeGeo(func::FuncOp func) {
+  SmallVector<linalg::AggregatedOpInterface> ops;
+  func.walk([&](linalg::AggregatedOpInterface op) {
+    if (op->getDialect() && op->getDialect()->getNamespace() == "geo")
+      ops.push_back(op);
+  });
+  IRRewriter rewriter(func.getContext());
+  for (linalg::AggregatedOpInterface op : ops) {
+    rewriter.setInsertionPoint(op);
+    FailureOr<SmallVector<Value>> values = op.decomposeOperation(rewriter);
+    if (failed(values))
+      return op->emitOpError("cannot be decomposed into linalg ops");
+    rewriter.replaceOp(op, *values);
+  }
+  return success();
 }

@@ -24,6 +24,10 @@ void mergeEqual(func::FuncOp func);
 void hoistInvariant(func::FuncOp func,
                     llvm::function_ref<bool(Operation *)> which);
 
+/// `geo` ops state their mathematics as `linalg` ops. Other aggregated ops
+/// (linalg.softmax) are not ours to rewrite.
+LogicalResult decomposeGeo(func::FuncOp func);
+
 } // namespace mlir::block
 
 #endif // STEEP_PASSES_BLOCK_CLEANUP_H

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -58,7 +59,7 @@ public:
 private:
   Value getArgument(Type type, PointerUnion<Storage *, Value> what);
   Value getMemory(Storage *storage) {
-    return getArgument(storage->type, storage);
+    return getArgument(storage->getMemoryType(), storage);
   }
   Value getTensor(Value memory, bool writable);
   Value viewMemory(Operation *view, Value memory);
@@ -177,8 +178,15 @@ Value KernelBuilder::read(Value value) {
   Value memory = getMemory(storage);
   for (Operation *view : llvm::reverse(views))
     memory = viewMemory(view, memory);
-  mapping.map(value, getTensor(memory, written.contains(storage)));
-  return mapping.lookup(value);
+  Value tensor = getTensor(memory, written.contains(storage));
+  if (storage->panel) {
+    OpBuilder b = atTop();
+    tensor = createUnpack(b, kernel.getLoc(), tensor,
+                          cast<RankedTensorType>(value.getType()));
+    lastAtTop = tensor.getDefiningOp();
+  }
+  mapping.map(value, tensor);
+  return tensor;
 }
 
 void KernelBuilder::cloneOp(Operation *op) {
@@ -200,7 +208,10 @@ void KernelBuilder::writeStores() {
       memory = viewMemory(store.place, memory);
     Operation *def = store.value.getDefiningOp();
     // One value goes straight to one place, and is copied to others.
-    if (!def || !made.contains(def) || !stored.insert(store.value).second) {
+    if (store.to->panel)
+      value = createPack(body, loc, value, store.to->panel);
+    else if (!def || !made.contains(def) ||
+             !stored.insert(store.value).second) {
       auto type = cast<RankedTensorType>(value.getType());
       Value empty = tensor::EmptyOp::create(body, loc, type.getShape(),
                                             type.getElementType());
@@ -329,7 +340,7 @@ static void writeStep(func::FuncOp func, const Placement &placement,
     Value &view = views[storage];
     if (!view)
       view = memref::ViewOp::create(
-          b, loc, storage->type, block->getArguments().back(),
+          b, loc, storage->getMemoryType(), block->getArguments().back(),
           arith::ConstantIndexOp::create(b, loc, storage->offset),
           ValueRange());
     return view;
@@ -406,13 +417,20 @@ LogicalResult FormKernelsPass::checkHostCall(Operation *op) {
 
 LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
   separateResults(func);
+  if (panel < 0)
+    return func.emitOpError() << "expected the option panel to be at least 0, "
+                                 "got "
+                              << panel.getValue();
+  if (panel)
+    copyOperands(func);
   FailureOr<KernelGraph> graph = KernelGraph::build(func);
   if (failed(graph))
     return failure();
-  FailureOr<Placement> placement = Placement::build(func, *graph);
+  FailureOr<Placement> placement = Placement::build(func, *graph, panel);
   if (failed(placement))
     return failure();
 
+  keepSymmetric(placement->calls);
   for (const Call &call : placement->calls)
     if (call.scratch && failed(checkHostCall(call.ops.front())))
       return failure();

@@ -204,6 +204,12 @@ LogicalResult KernelGraph::analyze(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   work.isContraction = linalgOp && work.gridLoops.size() == 2 &&
                        linalg::isaContractionOpInterface(linalgOp);
+  work.isOperandCopy =
+      isa<linalg::CopyOp, linalg::TransposeOp>(op) &&
+      llvm::all_of(op->getUsers(), [](Operation *user) {
+        auto product = dyn_cast<linalg::LinalgOp>(user);
+        return product && linalg::isaContractionOpInterface(product);
+      });
   works.insert({op, work});
   return success();
 }
@@ -317,6 +323,8 @@ bool KernelGraph::join(Operation *op, ArrayRef<Read> reads, unsigned index) {
   if (!fused && !shared)
     return false;
 
+  if (kernel.isOperandCopy || work.isOperandCopy)
+    return refuse("an operand of products is copied by itself");
   if (kernel.isHost || work.isHost)
     return refuse("the host's solver is a kernel of its own");
   bool contraction = kernel.hasContraction || work.isContraction;
@@ -367,6 +375,7 @@ void KernelGraph::place(Operation *op) {
     kernels.back().grid.assign(work.gridSizes);
     kernels.back().hasContraction = work.isContraction;
     kernels.back().isHost = work.isHost;
+    kernels.back().isOperandCopy = work.isOperandCopy;
   }
   kernelOf[op] = index;
   kernels[index].ops.push_back(op);

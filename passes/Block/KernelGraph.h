@@ -36,6 +36,9 @@ struct Work {
   bool isContraction = false;
   /// Done by a function of the host: shares its kernel with nothing.
   bool isHost = false;
+  /// Copies a matrix for products alone, and so shares its kernel with nothing:
+  /// it is to arrange the matrix as they want it.
+  bool isOperandCopy = false;
 };
 
 /// A value in memory or of another op that some op reads.
@@ -53,6 +56,7 @@ struct Kernel {
   SmallVector<int64_t, 2> grid;
   bool hasContraction = false;
   bool isHost = false;
+  bool isOperandCopy = false;
   /// What the ops read and the kernel does not make.
   llvm::SmallSetVector<Value, 8> reads;
 };

@@ -62,16 +62,26 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
     and constants, in this order. A target that has no host sets
     `host-kernels=false`, and such an op is an error.
 
+    With `panel`, a matrix of the workspace that a product multiplies lies in
+    panels of that many columns, an array `[ceil(n / panel)][m][panel]`, if all
+    kernels that touch it are products or work element by element. Such an
+    argument has rank 3, and the kernel sees it through `linalg.unpack` and
+    `linalg.pack`. An operand that is an argument, or of which a product wants
+    the transpose, is copied first, once for all products.
+
     Remarks of the category `block-form-kernels` tell what was fused and what
     was not, and why.
   }];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::block::BlockDialect",
     "mlir::bufferization::BufferizationDialect", "mlir::func::FuncDialect",
-    "mlir::memref::MemRefDialect", "mlir::tensor::TensorDialect"];
+    "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect",
+    "mlir::tensor::TensorDialect", "mlir::ub::UBDialect"];
   let options = [
     Option<"hostKernels", "host-kernels", "bool", "true",
-      "whether functions of the host can be kernels">];
+      "whether functions of the host can be kernels">,
+    Option<"panel", "panel", "int64_t", "0",
+      "columns of the panels that operands of products lie in; 0: all memory is row-major">];
   let statistics = [
     Statistic<"numKernels", "kernels", "Number of kernels formed">,
     Statistic<"workspaceBytes", "workspace-bytes", "Bytes of workspace, summed over updates">];

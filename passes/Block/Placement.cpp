@@ -274,13 +274,16 @@ void Placement::packWorkspace() {
   }
 }
 
-FailureOr<Placement> Placement::build(func::FuncOp func, KernelGraph &graph) {
+FailureOr<Placement> Placement::build(func::FuncOp func, KernelGraph &graph,
+                                      int64_t panel) {
   Placement placement;
   if (failed(placement.placeResults(func, graph)) ||
       failed(placement.placeInsertions(graph)))
     return failure();
   placement.placeCrossings(graph);
   placement.addCalls(graph);
+  if (panel)
+    placement.choosePanels(graph, panel);
   placement.packWorkspace();
   return placement;
 }

@@ -13,6 +13,7 @@
 #define STEEP_PASSES_BLOCK_PLACEMENT_H
 
 #include "passes/Block/KernelGraph.h"
+#include "passes/Block/Panels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -36,9 +37,16 @@ struct Storage {
   /// First and last call that uses it, as numbers of `Placement::calls`.
   unsigned first = ~0u, last = 0;
 
+  /// Columns of the panels that the matrix lies in, or 0 where it is row-major.
+  int64_t panel = 0;
+
+  MemRefType getMemoryType() const {
+    return panel ? getPanelType(type, panel) : type;
+  }
   int64_t getSize() const {
+    MemRefType memory = getMemoryType();
     return llvm::divideCeil(
-        type.getNumElements() * type.getElementTypeBitWidth(), 8);
+        memory.getNumElements() * memory.getElementTypeBitWidth(), 8);
   }
   void use(unsigned call) {
     first = std::min(first, call);
@@ -68,6 +76,15 @@ struct ExtraArgument {
   MemRefType type;
 };
 
+/// Gives products copies of those operands that are not made by an op which
+/// could write them as panels, and of what they read transposed: one copy a
+/// value.
+void copyOperands(func::FuncOp func);
+
+/// Takes `geo.symmetric` from products of whose kernel something is stored that
+/// is not symmetric: a target mirrors all that such a kernel stores.
+void keepSymmetric(ArrayRef<Call> calls);
+
 /// Makes every result of `func` the result of an op of its own, so that each
 /// can be placed by itself: adds copies for returned arguments and repeated
 /// results.
@@ -77,7 +94,10 @@ class Placement {
 public:
   static constexpr int64_t alignment = 64;
 
-  static FailureOr<Placement> build(func::FuncOp func, KernelGraph &graph);
+  /// With `panel`, values of the workspace that products multiply lie in panels
+  /// of that many columns wherever all kernels that touch them can do with it.
+  static FailureOr<Placement> build(func::FuncOp func, KernelGraph &graph,
+                                    int64_t panel = 0);
 
   SmallVector<Call> calls;
   SmallVector<ExtraArgument> extraArguments;
@@ -91,7 +111,7 @@ private:
   void placeCrossings(const KernelGraph &graph);
   void prepareHostCall(Operation *op, Call &call);
   void addCalls(const KernelGraph &graph);
-  void addFinalCopies();
+  void choosePanels(const KernelGraph &graph, int64_t panel);
   void packWorkspace();
   bool mayOverwrite(BlockArgument home, OpResult value,
                     const KernelGraph &graph) const;

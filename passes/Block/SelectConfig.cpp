@@ -86,48 +86,36 @@ Operation *SelectConfigPass::findProduct(func::FuncOp func) {
   return nullptr;
 }
 
-/// The size of the part of an m x n result that is best kept in registers: it
-/// needs m n / lanes registers for sums, n / lanes for the right operand and
-/// one for the left.
-static std::pair<int64_t, int64_t>
-selectMicro(ArrayRef<int64_t> shape, int64_t lanes, int64_t registers) {
-  std::pair<int64_t, int64_t> best(1, lanes);
-  double bestCost = std::numeric_limits<double>::infinity();
-  for (int64_t m = 1; m <= 8; ++m)
-    for (int64_t vectors = 1; vectors <= 4; ++vectors) {
-      if (m * vectors + vectors + 1 > registers)
-        continue;
-      int64_t n = vectors * lanes;
-      // Two loads or two multiply-adds a cycle, and a multiply-add takes four.
-      // Parts that stick out at the border cost as much as whole ones.
-      double cycles = std::max({(m + vectors) / 2.0, m * vectors / 2.0, 4.0});
-      double cost = cycles * llvm::divideCeil(shape[0], m) *
-                    llvm::divideCeil(shape[1], n);
-      // Of equals the one with more rows: the right operand's panel, which a
-      // step reads whole, is narrow then and stays in a near cache.
-      if (cost < bestCost || (cost == bestCost && m > best.first)) {
-        bestCost = cost;
-        best = {m, n};
-      }
-    }
-  return best;
+/// The part of a result that stays in registers: m n / lanes of them for sums,
+/// three for a row of the right operand's panel, one for an element of the
+/// left. Three vectors a row make eleven loads of 24 multiply-adds (AVX-512),
+/// which two a cycle of each can keep up with; m divides a panel, since rows of
+/// a left operand that is read across are columns of its panels.
+static std::pair<int64_t, int64_t> selectMicro(int64_t lanes,
+                                               int64_t registers) {
+  return {registers >= 32 ? 8 : 4, 3 * lanes};
 }
 
 ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
   auto type = cast<RankedTensorType>(product->getResult(0).getType());
-  auto [m, n] = selectMicro(type.getShape(), lanes, registers);
-  // A block should be long enough to be worth handing out (some 10 us), and
-  // short enough that few matrices give every thread some.
-  SmallVector<int64_t> tile = {std::max(m, 64 / m * m),
-                               std::max(n, 64 / n * n)};
-  // Panels deeper than this leave the second-level cache before they are used
-  // again: strides of a power of two share few of its sets.
+  auto [m, n] = selectMicro(lanes, registers);
   SmallVector<unsigned> loops;
   cast<linalg::LinalgOp>(product).getReductionDims(loops);
   int64_t depth =
       cast<linalg::LinalgOp>(product).getStaticLoopRanges()[loops.front()];
-  if (depth > 512)
-    tile.push_back(256);
+  // A block should be long enough to be worth handing out (some 10 us), and
+  // short enough that few matrices give every thread some. Where the depth is
+  // small, a block of rows reads all of the right operand, which stays in the
+  // second-level cache for the next one. Where it is large, both operands pass
+  // by in slabs that fit there, once for each block; so blocks are large.
+  bool isDeep = depth > 512;
+  bool isSymmetric = product->hasAttr(geo::GeoDialect::symmetricAttrName);
+  SmallVector<int64_t> tile = {isDeep ? 512 : 64, isDeep ? 3 * n : 20 * n};
+  // The rows of a symmetric result below the diagonal are one block.
+  if (isSymmetric)
+    tile = {type.getDimSize(0), isDeep ? 3 * n : n};
+  if (isDeep)
+    tile.push_back(llvm::alignTo(240, n));
   return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile, {m, n},
                          lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
                          getDot(product));
@@ -144,15 +132,20 @@ static bool sumsGroups(func::FuncOp func) {
 ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   // Bytes of a row in all the memory that the kernel touches.
   int64_t rows = 1, rowBytes = 0;
+  bool hasPanels = false;
   for (Value argument : func.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type || !type.hasStaticShape() || type.getRank() == 0)
       continue;
-    rows = std::max(rows, type.getDimSize(0));
-    rowBytes += llvm::divideCeil(type.getNumElements() /
-                                     std::max<int64_t>(1, type.getDimSize(0)) *
-                                     type.getElementTypeBitWidth(),
-                                 8);
+    // Panels of columns come before rows.
+    bool isPanels = type.getRank() == 3;
+    hasPanels |= isPanels;
+    int64_t count = type.getDimSize(isPanels ? 1 : 0);
+    rows = std::max(rows, count);
+    rowBytes +=
+        llvm::divideCeil(type.getNumElements() / std::max<int64_t>(1, count) *
+                             type.getElementTypeBitWidth(),
+                         8);
   }
   // Large enough that handing out a block costs nothing beside it, small enough
   // that sixteen threads have work for as long as the matrix has rows.
@@ -161,6 +154,9 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   // Where a matrix is read transposed, sixteen rows share its cache lines.
   if (block > 16)
     block -= block % 16;
+  // Squares that are transposed lie in one panel and one block.
+  if (hasPanels)
+    block = llvm::alignTo(block, lanes);
   // A group of rows is as much as a block should have.
   if (sumsGroups(func))
     block = 1;

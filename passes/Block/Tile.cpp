@@ -375,25 +375,6 @@ FailureOr<SmallVector<Value>> KernelTiling::buildTile(ValueRange current) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-/// `geo` ops state their mathematics as `linalg` ops. Other aggregated ops
-/// (linalg.softmax) are not ours to rewrite.
-static LogicalResult decomposeGeo(func::FuncOp func) {
-  SmallVector<linalg::AggregatedOpInterface> ops;
-  func.walk([&](linalg::AggregatedOpInterface op) {
-    if (op->getDialect() && op->getDialect()->getNamespace() == "geo")
-      ops.push_back(op);
-  });
-  IRRewriter rewriter(func.getContext());
-  for (linalg::AggregatedOpInterface op : ops) {
-    rewriter.setInsertionPoint(op);
-    FailureOr<SmallVector<Value>> values = op.decomposeOperation(rewriter);
-    if (failed(values))
-      return op->emitOpError("cannot be decomposed into linalg ops");
-    rewriter.replaceOp(op, *values);
-  }
-  return success();
-}
-
 LogicalResult KernelTiling::run() {
   if (failed(buildBlock(buildForall())))
     return failure();
@@ -414,7 +395,9 @@ struct TilePass : block::impl::TileBase<TilePass> {
   using Base::Base;
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (!func->hasAttr(BlockDialect::kernelAttrName))
+    // A kernel that has its grid is tiled.
+    if (!func->hasAttr(BlockDialect::kernelAttrName) ||
+        func->hasAttr(BlockDialect::gridAttrName))
       return;
     FailureOr<ConfigAttr> config = getConfig(func);
     if (failed(config))

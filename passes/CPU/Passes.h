@@ -7,6 +7,7 @@
 #ifndef STEEP_PASSES_CPU_PASSES_H
 #define STEEP_PASSES_CPU_PASSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -73,4 +73,44 @@ def PrefetchRows : Pass<"block-prefetch-rows", "::mlir::func::FuncOp"> {
     Statistic<"numPrefetched", "num-prefetched", "Matrices asked for ahead">];
 }
 
+def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
+  let summary = "emit the loops of kernels that hold a product or touch panels";
+  let description = [{
+    A `block.kernel` with a product of matrices, and one that works element by
+    element on matrices in panels (`linalg.pack`, `linalg.unpack`), becomes one
+    `scf.forall` over the blocks of its grid with `scf.for` loops and vector code
+    on memory inside; `block.grid` says how many blocks there are. Other kernels are
+    `block-tile`'s.
+
+    Of a product, `tile` says what a block makes, and with a third number how
+    deep the slabs are in which its sums are formed; `micro` is the part that
+    stays in registers. The innermost loop reads a row of a panel of the right
+    operand, broadcasts elements of the left one and is `vector.fma` otherwise. At
+    the borders are loops of their own for the rows and columns that are left.
+    What is made of the product, element by element, is evaluated before anything is
+    stored. A product with `geo.symmetric` is computed at and below the diagonal
+    and mirrored.
+
+    The order of every sum is that of one loop over the depth, whatever the
+    config, so its bits are as well.
+
+    ```mlir
+    scf.forall (%b) in (8) {
+      scf.for %n = ... step %c48 {
+        scf.for %m = ... step %c8 {
+          %sums:24 = scf.for %k = ... iter_args(...) { vector.fma ... }
+          vector.store %sums#0, %c[...]
+        }
+      }
+    } {mapping = [#gpu.block<x>]}
+    ```
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::block::BlockDialect", "mlir::gpu::GPUDialect", "mlir::linalg::LinalgDialect",
+    "mlir::math::MathDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect",
+    "mlir::vector::VectorDialect"];
+}
+
 #endif // STEEP_PASSES_CPU_PASSES_TD

@@ -140,7 +140,7 @@ func.func @start(%w: tensor<17x17xf32> {optim.role = "weight"}, %g: tensor<33x17
   %za = linalg.fill ins(%zero : f32) outs(%ea : tensor<32x32xf32>) -> tensor<32x32xf32>
   %A = linalg.matmul
       indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
-      ins(%x0, %x0 : tensor<64x32xf32>, tensor<64x32xf32>) outs(%za : tensor<32x32xf32>) -> tensor<32x32xf32>
+      {geo.symmetric} ins(%x0, %x0 : tensor<64x32xf32>, tensor<64x32xf32>) outs(%za : tensor<32x32xf32>) -> tensor<32x32xf32>
   %P = linalg.matmul {geo.symmetric} ins(%A, %A : tensor<32x32xf32>, tensor<32x32xf32>) outs(%za : tensor<32x32xf32>) -> tensor<32x32xf32>
   %Z = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%A, %P : tensor<32x32xf32>, tensor<32x32xf32>) outs(%ea : tensor<32x32xf32>) {

@@ -41,15 +41,45 @@ func.func @groups(%g: memref<16384x8xf32>, %p: memref<64x8xf64>) attributes {blo
   return
 }
 
-// A product: what fits into the registers and divides the result.
+// A product: three vectors a row in registers, blocks of rows.
 // CHECK-LABEL: func.func @product
-// AVX512-SAME: #block.config<tile = [64, 64], micro = [8, 32], lanes = 16>
-// AVX2-SAME: #block.config<tile = [64, 64], micro = [4, 16], lanes = 8>
+// AVX512-SAME: #block.config<tile = [64, 960], micro = [8, 48], lanes = 16>
+// AVX2-SAME: #block.config<tile = [64, 480], micro = [4, 24], lanes = 8>
 func.func @product(%m: memref<512x512xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<512x128xf32>
   %b = tensor.empty() : tensor<128x512xf32>
   %c = tensor.empty() : tensor<512x512xf32>
   %0 = linalg.matmul ins(%a, %b : tensor<512x128xf32>, tensor<128x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return
+}
+
+// A deep one: large blocks, in slabs of whole panels.
+// CHECK-LABEL: func.func @deep
+// AVX512-SAME: #block.config<tile = [512, 144, 240], micro = [8, 48],
+// AVX2-SAME: #block.config<tile = [512, 72, 240], micro = [4, 24],
+func.func @deep(%m: memref<512x512xf32>) attributes {block.kernel} {
+  %a = tensor.empty() : tensor<512x2048xf32>
+  %b = tensor.empty() : tensor<2048x512xf32>
+  %c = tensor.empty() : tensor<512x512xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<512x2048xf32>, tensor<2048x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return
+}
+
+// A symmetric one: a block is what lies below the diagonal of a panel.
+// CHECK-LABEL: func.func @symmetric
+// AVX512-SAME: #block.config<tile = [512, 48], micro = [8, 48],
+// AVX2-SAME: #block.config<tile = [512, 24], micro = [4, 24],
+func.func @symmetric(%m: memref<512x512xf32>) attributes {block.kernel} {
+  %a = tensor.empty() : tensor<512x512xf32>
+  %0 = linalg.matmul {geo.symmetric} ins(%a, %a : tensor<512x512xf32>, tensor<512x512xf32>) outs(%a : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return
+}
+
+// Panels of columns come before rows; blocks are whole squares.
+// CHECK-LABEL: func.func @panels
+// AVX512-SAME: #block.config<rows = 32,
+// AVX2-SAME: #block.config<rows = 16,
+func.func @panels(%g: memref<512x512xf32>, %p: memref<11x512x48xf32>) attributes {block.kernel} {
   return
 }
 

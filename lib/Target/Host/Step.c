@@ -4,10 +4,11 @@
 |* Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception        *|
 |*                                                                            *|
 |* A batch holds parameters of one shape and rule. Its matrices go through    *|
-|* the kernels in waves, so that the workspace stays bounded; one launch is   *|
-|* one kernel over a whole wave, item = matrix * grid + block. A block always *|
-|* does the same work on the same data, so the result does not depend on how  *|
-|* the pool splits the items.                                                 *|
+|* the kernels in waves, so that the workspace stays bounded. A thread takes *|
+|* whole matrices of a wave through all kernels, or, where they are few, one  *|
+|* launch is one kernel over the wave, item = matrix * grid + block. A block  *|
+|* always does the same work on the same data, so the result does not depend  *|
+|* on how the pool splits the items.                                          *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 #include "Host.h"
@@ -15,10 +16,12 @@
 #include <float.h>
 #include <math.h>
 
-/* One kernel over the matrices first .. first + count - 1 of a batch. */
+/* One kernel, or all of a function, over the matrices first .. first + count -
+ * 1 of a batch. */
 typedef struct {
   const steep_step_args *args;
   const steep_batch_entry *batch;
+  const steep_function_entry *function;
   const steep_kernel_entry *kernel;
   int64_t first;
   char *workspace; /* of the wave's first matrix */
@@ -110,21 +113,42 @@ static void run_items(void *data, int64_t begin, int64_t end) {
   __builtin_ia32_ldmxcsr(saved);
 }
 
-/* All kernels of `function`, on one wave. */
+/* All kernels, matrix by matrix: what one leaves in a core's cache, the next
+ * one finds there. */
+static void run_matrices(void *data, int64_t begin, int64_t end) {
+  launch l = *(const launch *)data;
+  unsigned saved = enter_default_mode();
+  int64_t matrix, k;
+  for (matrix = begin; matrix < end; ++matrix)
+    for (k = 0; k < l.function->kernel_count; ++k) {
+      l.kernel = &l.function->kernels[k];
+      run_matrix(&l, matrix, 0, l.kernel->grid);
+    }
+  __builtin_ia32_ldmxcsr(saved);
+}
+
+/* All kernels of `function`, on one wave. Where there are enough matrices for
+ * all threads, a matrix stays with one; few matrices are split between them. */
 static void run_function(launch *l, const steep_function_entry *function,
                          int64_t count) {
   const steep_pool *pool = l->args->pool;
   int64_t k;
+  l->function = function;
   l->squares_bytes = (function->squares_count * 8 + 63) / 64 * 64;
   l->workspace_bytes = l->squares_bytes + function->workspace_bytes;
+  if (!pool) {
+    run_matrices(l, 0, count);
+    return;
+  }
+  if (count >= 2 * (int64_t)pool->threads) {
+    pool->run(pool->context, count, run_matrices, l);
+    return;
+  }
   for (k = 0; k < function->kernel_count; ++k) {
     int64_t items;
     l->kernel = &function->kernels[k];
     items = count * l->kernel->grid;
-    if (pool)
-      pool->run(pool->context, items, run_items, l);
-    else
-      run_items(l, 0, items);
+    pool->run(pool->context, items, run_items, l);
   }
 }
 

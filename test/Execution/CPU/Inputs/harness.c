@@ -11,6 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The width of panels, and the depth of kernels.py's products of n x n.
+#ifndef LANES
+#define LANES 16
+#endif
+enum { PANEL = 2 * LANES };
+static const int depths[] = {1, 4, 7, 32, 33, 64};
+#define SQUARE_DEPTH(N) (depths[(N) * 32 % 6])
+
 enum { MAX_ARGS = 8, GUARD = 256, MISALIGN = 8 };
 
 struct Case;
@@ -302,6 +310,74 @@ static void check_product_deep(const struct Case *c) {
         sum += a[l * m + i] * b[l * n + j];
       EXPECT(RESULT(float, 2)[i * n + j] == sum, "P %d %d", (int)i, (int)j);
     }
+}
+
+/// Where an element of a matrix of `rows` rows lies in its panels.
+static int64_t inPanels(int64_t rows, int64_t row, int64_t column) {
+  return (column / PANEL * rows + row) * PANEL + column % PANEL;
+}
+
+/// Small integers in panels; what fills the last panel is garbage.
+static float *panelArg(int64_t rows, int64_t columns, float *matrix) {
+  int64_t count = (columns + PANEL - 1) / PANEL * PANEL * rows;
+  float *memory = addArg(count * 4, matrix == NULL);
+  for (int64_t i = 0; matrix && i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      memory[inPanels(rows, i, j)] = matrix[i * columns + j] =
+          rintf(4 * (float)noise());
+  return memory;
+}
+
+static void checkPanels(const struct Case *c, int transposed, int symmetric) {
+  int64_t n = c->n, m = symmetric ? n : c->m, k = c->k;
+  if (symmetric) // the depth is that of the square shape
+    k = SQUARE_DEPTH(n);
+  float *a = malloc(m * k * 4), *b = malloc(k * n * 4);
+  panelArg(transposed ? k : m, transposed ? m : k, a);
+  if (symmetric)
+    memcpy(b, a, k * n * 4);
+  else
+    panelArg(k, n, b);
+  int at = argCount;
+  panelArg(m, n, NULL);
+  addArg(m * n * 4, 1);
+  runCase(c);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += (transposed ? a[l * m + i] : a[i * k + l]) * b[l * n + j];
+      EXPECT(RESULT(float, at)[inPanels(m, i, j)] == sum, "P %d %d is %g, not %g",
+             (int)i, (int)j, RESULT(float, at)[inPanels(m, i, j)], sum);
+      EXPECT(RESULT(float, at + 1)[i * n + j] == 3 * sum, "Z %d %d", (int)i,
+             (int)j);
+    }
+  free(a);
+  free(b);
+}
+static void check_panel_nn(const struct Case *c) { checkPanels(c, 0, 0); }
+static void check_panel_tn(const struct Case *c) { checkPanels(c, 1, 0); }
+static void check_panel_symmetric(const struct Case *c) {
+  checkPanels(c, 1, 1);
+}
+
+static void check_panel_transpose(const struct Case *c) {
+  int64_t m = c->m, n = c->n;
+  float *x = malloc(m * n * 4);
+  panelArg(n, m, x);
+  float *w = randomArg(m * n, 0);
+  addArg(m * n * 4, 1);
+  panelArg(m, n, NULL);
+  scalarArg(0.3f);
+  runCase(c);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      EXPECT(RESULT(float, 2)[i * n + j] == 0.3f * x[j * m + i], "Y %d %d",
+             (int)i, (int)j);
+      EXPECT(RESULT(float, 3)[inPanels(m, i, j)] == 0.3f * w[j * m + i],
+             "Z %d %d", (int)i, (int)j);
+    }
+  free(x);
 }
 
 static void check_scale_transposed(const struct Case *c) {

@@ -271,6 +271,98 @@ def product_deep(m, n):
     return kernel(f"product_deep_{m}_{n}", [("A", ma), ("B", mb), ("P", mt)], config, body)
 
 
+def panels(m, n):
+    """The memory of an m x n matrix in panels as wide as the register tile."""
+    width = MICRO[LANES][1]
+    return f"memref<{-(-n // width)}x{m}x{width}xf32>"
+
+
+LAYOUT = "outer_dims_perm = [1, 0] inner_dims_pos = [1] inner_tiles = [{}]"
+
+
+def unpack_panels(name, m, n, memory):
+    """The matrix whose panels are an argument."""
+    p = panels(m, n).replace("memref", "tensor")
+    return (tensor(f"{name}_panels", panels(m, n), memory) + f"""
+  %{name}_empty = tensor.empty() : tensor<{m}x{n}xf32>
+  %{name} = linalg.unpack %{name}_panels {LAYOUT.format(MICRO[LANES][1])}
+      into %{name}_empty : {p} -> tensor<{m}x{n}xf32>
+""")
+
+
+def pack_panels(name, m, n, memory):
+    """Stores a matrix as panels."""
+    p = panels(m, n).replace("memref", "tensor")
+    return f"""
+  %{name}_poison = ub.poison : f32
+  %{name}_into = tensor.empty() : {p}
+  %{name}_packed = linalg.pack %{name} padding_value(%{name}_poison : f32) {LAYOUT.format(MICRO[LANES][1])}
+      into %{name}_into : tensor<{m}x{n}xf32> -> {p}
+""" + store(f"{name}_packed", panels(m, n), memory)
+
+
+def panel_product(name, m, n, left, right, transposed, symmetric):
+    """P = L R or L^T R with slabs of 8 terms, as panels, and Z = 3 P."""
+    k = DEPTHS[(m * 31 + n) % len(DEPTHS)]
+    a = (k, m) if transposed else (m, k)
+    t, mt = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>"
+    maps = ", ".join(f"affine_map<(i, j, k) -> {r}>" for r in
+                     ("(k, i)" if transposed else "(i, k)", "(k, j)", "(i, j)"))
+    mark = " {geo.symmetric}" if symmetric else ""
+    ta, tb = f"tensor<{a[0]}x{a[1]}xf32>", f"tensor<{k}x{n}xf32>"
+    args = [("A", panels(*a))] + ([] if left == right else [("B", panels(k, n))])
+    body = unpack_panels(left, *a, "A")
+    if left != right:
+        body += unpack_panels(right, k, n, "B")
+    body += f"""
+  %zero = arith.constant 0.0 : f32
+  %three = arith.constant 3.0 : f32
+  %e = tensor.empty() : {t}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {t}) -> {t}
+  %p = linalg.matmul indexing_maps = [{maps}]{mark} ins(%{left}, %{right} : {ta}, {tb}) outs(%f : {t}) -> {t}
+  %z = linalg.generic {{indexing_maps = [{ID}, {ID}], {PP}}} ins(%p : {t}) outs(%e : {t}) {{
+    ^bb0(%x: f32, %y: f32):
+      %x3 = arith.mulf %three, %x : f32
+      linalg.yield %x3 : f32
+  }} -> {t}
+""" + pack_panels("p", m, n, "P") + store("z", mt, "Z")
+    config = product_config().replace("], micro", ", 8], micro")
+    return kernel(f"{name}_{m}_{n}", args + [("P", panels(m, n)), ("Z", mt)], config, body)
+
+
+def panel_nn(m, n):
+    return panel_product("panel_nn", m, n, "a", "b", False, False)
+
+
+def panel_tn(m, n):
+    return panel_product("panel_tn", m, n, "a", "b", True, False)
+
+
+def panel_symmetric(m, n):
+    """P = A^T A, of which one triangle is computed."""
+    return panel_product("panel_symmetric", n, n, "a", "a", True, True).replace(
+        f"@panel_symmetric_{n}_{n}(", f"@panel_symmetric_{m}_{n}(")
+
+
+def panel_transpose(m, n):
+    """Y = c X^T from panels to rows, Z = c W^T from rows to panels."""
+    t, mt, mw = f"tensor<{m}x{n}xf32>", f"memref<{m}x{n}xf32>", f"memref<{n}x{m}xf32>"
+    body = unpack_panels("x", n, m, "X") + tensor("w", mw, "W")
+    for source, result in (("x", "y"), ("w", "z")):
+        body += f"""
+  %{result}_into_rows = tensor.empty() : {t}
+  %{result} = linalg.generic {{indexing_maps = [{TRANSPOSED}, {ID}], {PP}}}
+      ins(%{source} : tensor<{n}x{m}xf32>) outs(%{result}_into_rows : {t}) {{
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.mulf %c, %a : f32
+      linalg.yield %s : f32
+  }} -> {t}
+"""
+    body += store("y", mt, "Y") + pack_panels("z", m, n, "Z")
+    args = [("X", panels(n, m)), ("W", mw), ("Y", mt), ("Z", panels(m, n)), ("c", "f32")]
+    return kernel(f"panel_transpose_{m}_{n}", args, f"rows = 16, lanes = {LANES}", body)
+
+
 def scale_transposed(m, n):
     """Y = c X^T, cut into steps of a few columns."""
     tx, mx = f"tensor<{n}x{m}xf32>", f"memref<{n}x{m}xf32>"
@@ -371,10 +463,11 @@ def main():
               if m == n or (m * 7 + n) % 3 == 0 or n in (1, 17)] + [(64, 40), (70, 130)]
     if "matmul" in kinds[0]:  # unrolled, so they take long to compile
         shapes = [(m, n) for m, n in shapes if (m + 2 * n + LANES) % 3 == 0 or m > 60]
+    few = [(3, 5), (8, 16), (17, 33), (33, 7), (64, 40), (33, 97)]
     with open(module, "w") as f, open(table, "w") as c:
         rows = []
         for kind in kinds:
-            for m, n in shapes:
+            for m, n in few if kind.startswith(("panel_", "bf16_")) else shapes:
                 text = globals()[kind](m, n)
                 name = text.split("@")[1].split("(")[0]
                 f.write(text)

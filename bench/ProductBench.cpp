@@ -1,0 +1,350 @@
+//===- ProductBench.cpp - compiled products against libraries -------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products of matrices, compiled as an optimizer's are, beside OpenBLAS (opened
+// when the program runs, if it is there), oneDNN and a loop of multiply-adds
+// that stays in registers. One thread; the contenders alternate, medians are
+// compared, and every result is checked against OpenBLAS.
+//
+//   ProductBench [--rounds N] [--only TEXT] [--target CPU] [--json FILE]
+//
+// What OpenBLAS and oneDNN may use is theirs to be told: OPENBLAS_CORETYPE,
+// ONEDNN_MAX_CPU_ISA.
+//
+//===----------------------------------------------------------------------===//
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <functional>
+#include <immintrin.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int64_t SLOT_A = -1, SLOT_B = -2, SLOT_C = -3;
+
+struct Kernel {
+  void (*run)(void **slots, int64_t begin, int64_t end);
+  int64_t grid;
+  std::vector<int64_t> slots;
+};
+
+/// One product, m x k by k x n, and what the compiler made of it.
+struct Product {
+  const char *name, *target;
+  int64_t m, n, k;
+  bool left, right, symmetric; // which operand is transposed
+  int64_t workspace;
+  std::vector<Kernel> kernels; // packing, then the product
+};
+
+std::vector<Product> &products() {
+  static std::vector<Product> list;
+  return list;
+}
+
+bool addProduct(const Product &product) {
+  products().push_back(product);
+  return true;
+}
+
+} // namespace
+
+#include "products.inc"
+
+namespace {
+
+struct Options {
+  int rounds = 11;
+  std::string only, target, json;
+};
+
+using Memory = std::unique_ptr<float, decltype(&std::free)>;
+
+Memory allocate(int64_t floats) {
+  size_t bytes = (size_t(floats) * sizeof(float) + 4095) / 4096 * 4096;
+  return {static_cast<float *>(std::aligned_alloc(4096, bytes + 4096)),
+          &std::free};
+}
+
+double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+//===----------------------------------------------------------------------===//
+// The roof
+//===----------------------------------------------------------------------===//
+
+/// Floating-point operations a second of `REGISTERS` independent chains of
+/// multiply-adds on registers alone.
+#define PEAK(NAME, TARGET, VECTOR, LANES, REGISTERS, STEP)                     \
+  __attribute__((target(TARGET))) double NAME() {                              \
+    constexpr int64_t count = 12000000 / (REGISTERS * 2);                      \
+    VECTOR sums[REGISTERS], factor = VECTOR{} + 0.999f, term = VECTOR{} + 1;   \
+    for (VECTOR & sum : sums)                                                  \
+      sum = factor;                                                            \
+    const double begin = now();                                                \
+    for (int64_t i = 0; i < count; ++i) {                                      \
+      _Pragma("GCC unroll 32") for (VECTOR & sum : sums) sum = STEP;           \
+    }                                                                          \
+    const double seconds = now() - begin;                                      \
+    for (const VECTOR &sum : sums)                                             \
+      asm volatile("" : : "v"(sum));                                           \
+    return count * double(REGISTERS) * LANES * 2 / seconds;                    \
+  }
+
+PEAK(peak16, "avx512f", __m512, 16, 24, _mm512_fmadd_ps(sum, factor, term))
+PEAK(peak8, "avx2,fma", __m256, 8, 12, _mm256_fmadd_ps(sum, factor, term))
+PEAK(peak4, "sse2", __m128, 4, 12, _mm_add_ps(_mm_mul_ps(sum, factor), term))
+#undef PEAK
+
+double measurePeak(const std::string &target) {
+  if (target == "x86-64" || target == "x86-64-v2")
+    return peak4();
+  return target != "x86-64-v3" && __builtin_cpu_supports("avx512f") ? peak16()
+                                                                    : peak8();
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+using Sgemm = void (*)(int, int, int, int, int, int, float, const float *, int,
+                       const float *, int, float, float *, int);
+
+/// OpenBLAS on one thread; null where it is not installed.
+Sgemm openBLAS(std::string &core) {
+  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return nullptr;
+  if (auto threads = reinterpret_cast<void (*)(int)>(
+          dlsym(library, "openblas_set_num_threads")))
+    threads(1);
+  if (auto name = reinterpret_cast<char *(*)()>(
+          dlsym(library, "openblas_get_corename")))
+    core = name();
+  return reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
+}
+
+/// oneDNN's product, its operands arranged as it likes best.
+class OneDNN {
+public:
+  OneDNN(const Product &p, const float *a, const float *b)
+      : engine(dnnl::engine::kind::cpu, 0), stream(engine) {
+    using dnnl::memory;
+    using Tag = memory::format_tag;
+    auto describe = [](int64_t rows, int64_t columns, Tag tag) {
+      return memory::desc({rows, columns}, memory::data_type::f32, tag);
+    };
+    dnnl::matmul::desc desc(describe(p.m, p.k, Tag::any),
+                            describe(p.k, p.n, Tag::any),
+                            describe(p.m, p.n, Tag::ab));
+    dnnl::matmul::primitive_desc primitive(desc, engine);
+    name = primitive.impl_info_str();
+    auto arrange = [&](memory::desc from, const float *data, memory::desc to) {
+      memory source(from, engine, const_cast<float *>(data));
+      memory dest(to, engine);
+      dnnl::reorder(source, dest).execute(stream, source, dest);
+      stream.wait();
+      return dest;
+    };
+    left = arrange(describe(p.m, p.k, p.left ? Tag::ba : Tag::ab), a,
+                   primitive.src_desc());
+    right = arrange(describe(p.k, p.n, p.right ? Tag::ba : Tag::ab), b,
+                    primitive.weights_desc());
+    result = memory(primitive.dst_desc(), engine);
+    product = dnnl::matmul(primitive);
+  }
+
+  void run() {
+    product.execute(stream, {{DNNL_ARG_SRC, left},
+                             {DNNL_ARG_WEIGHTS, right},
+                             {DNNL_ARG_DST, result}});
+    stream.wait();
+  }
+
+  std::string name;
+
+private:
+  dnnl::engine engine;
+  dnnl::stream stream;
+  dnnl::memory left, right, result;
+  dnnl::matmul product;
+};
+
+//===----------------------------------------------------------------------===//
+// Contest
+//===----------------------------------------------------------------------===//
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class Contest {
+public:
+  explicit Contest(const Product &p)
+      : p(p), a(allocate(p.m * p.k)), b(allocate(p.k * p.n)),
+        c(allocate(p.m * p.n)), expected(allocate(p.m * p.n)),
+        workspace(allocate(p.workspace / 4 + 1)) {
+    // Small whole numbers: every order of every sum gives the same bits.
+    for (int64_t i = 0; i < p.m * p.k; ++i)
+      a.get()[i] = float(std::rand() % 7 - 3);
+    for (int64_t i = 0; i < p.k * p.n; ++i)
+      b.get()[i] = float(std::rand() % 5 - 2);
+  }
+
+  nlohmann::json run(const Options &options, Sgemm sgemm);
+
+private:
+  void call(const Kernel &kernel);
+  void pack() {
+    for (size_t i = 0; i + 1 < p.kernels.size(); ++i)
+      call(p.kernels[i]);
+  }
+  void multiply() { call(p.kernels.back()); }
+  void callBLAS(Sgemm sgemm);
+
+  const Product &p;
+  Memory a, b, c, expected, workspace;
+};
+
+void Contest::call(const Kernel &kernel) {
+  void *slots[8];
+  for (size_t i = 0; i < kernel.slots.size(); ++i) {
+    int64_t slot = kernel.slots[i];
+    slots[i] = slot == SLOT_A   ? a.get()
+               : slot == SLOT_B ? b.get()
+               : slot == SLOT_C ? c.get()
+                                : workspace.get() + slot / 4;
+  }
+  kernel.run(slots, 0, kernel.grid);
+}
+
+void Contest::callBLAS(Sgemm sgemm) {
+  const float *right = p.symmetric ? a.get() : b.get();
+  sgemm(101, p.left ? 112 : 111, p.right ? 112 : 111, int(p.m), int(p.n),
+        int(p.k), 1, a.get(), int(p.left ? p.m : p.k), right,
+        int(p.right ? p.k : p.n), 0, expected.get(), int(p.n));
+}
+
+nlohmann::json Contest::run(const Options &options, Sgemm sgemm) {
+  OneDNN library(p, a.get(), p.symmetric ? a.get() : b.get());
+  std::vector<double> prepacked, packing, dnnl, blas, peak;
+  auto time = [](std::vector<double> &list, const std::function<void()> &body) {
+    double begin = now();
+    body();
+    list.push_back(now() - begin);
+  };
+  pack();
+  for (int round = -1; round < options.rounds; ++round) {
+    if (round == 0)
+      for (auto *list : {&prepacked, &packing, &dnnl, &blas, &peak})
+        list->clear();
+    time(prepacked, [&] { multiply(); });
+    time(dnnl, [&] { library.run(); });
+    time(packing, [&] { pack(), multiply(); });
+    if (sgemm)
+      time(blas, [&] { callBLAS(sgemm); });
+    peak.push_back(measurePeak(p.target));
+  }
+  double wrong = 0;
+  if (sgemm)
+    for (int64_t i = 0; i < p.m * p.n; ++i)
+      wrong =
+          std::max<double>(wrong, std::fabs(c.get()[i] - expected.get()[i]));
+  const double flops = 2.0 * double(p.m) * double(p.n) * double(p.k);
+  const double ours = median(prepacked), whole = median(packing);
+  nlohmann::json row = {{"product", p.name},
+                        {"target", p.target},
+                        {"gflops", flops / ours / 1e9},
+                        {"gflops_packing", flops / whole / 1e9},
+                        {"peak_gflops", median(peak) / 1e9},
+                        {"onednn", library.name},
+                        {"onednn_gflops", flops / median(dnnl) / 1e9},
+                        {"of_peak", flops / ours / median(peak)},
+                        {"of_onednn", median(dnnl) / ours},
+                        {"error", wrong}};
+  if (sgemm) {
+    row["openblas_gflops"] = flops / median(blas) / 1e9;
+    row["packing_of_openblas"] = median(blas) / whole;
+  }
+  return row;
+}
+
+Options parse(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    std::string name = argv[i], value = argv[i + 1];
+    if (name == "--rounds")
+      options.rounds = std::max(1, std::atoi(value.c_str()));
+    else if (name == "--only")
+      options.only = value;
+    else if (name == "--target")
+      options.target = value;
+    else if (name == "--json")
+      options.json = value;
+    else
+      throw std::runtime_error("unknown option " + name);
+  }
+  return options;
+}
+
+void run(const Options &options) {
+  std::string core = "absent";
+  Sgemm sgemm = openBLAS(core);
+  std::printf("OpenBLAS core: %s\n%-10s %-18s %7s %7s %7s %7s %7s | %7s %7s "
+              "%7s\n",
+              core.c_str(), "target", "product", "GF/s", "+pack", "peak",
+              "oneDNN", "BLAS", "of peak", "of DNN", "of BLAS");
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Product &product : products()) {
+    if (std::string(product.name).find(options.only) == std::string::npos ||
+        (!options.target.empty() && options.target != product.target))
+      continue;
+    nlohmann::json row = Contest(product).run(options, sgemm);
+    auto number = [&](const char *key) { return row.value(key, 0.0); };
+    std::printf("%-10s %-18s %7.1f %7.1f %7.1f %7.1f %7.1f | %7.3f %7.3f "
+                "%7.3f  %s%s\n",
+                product.target, product.name, number("gflops"),
+                number("gflops_packing"), number("peak_gflops"),
+                number("onednn_gflops"), number("openblas_gflops"),
+                number("of_peak"), number("of_onednn"),
+                number("packing_of_openblas"),
+                row["onednn"].get<std::string>().c_str(),
+                number("error") == 0 ? "" : "  WRONG");
+    std::fflush(stdout);
+    rows.push_back(std::move(row));
+  }
+  if (!options.json.empty())
+    std::ofstream(options.json)
+        << nlohmann::json{{"openblas", core}, {"rows", rows}}.dump(1) << "\n";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  try {
+    run(parse(argc, argv));
+    return 0;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "ProductBench: %s\n", error.what());
+    return 1;
+  }
+}

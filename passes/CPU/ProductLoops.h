@@ -1,0 +1,112 @@
+//===- ProductLoops.h - the loops of a matrix product -----------*- C++ -*-===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef STEEP_PASSES_CPU_PRODUCTLOOPS_H
+#define STEEP_PASSES_CPU_PRODUCTLOOPS_H
+
+#include "dialects/Block/Block.h"
+#include "passes/CPU/TileEmitter.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::block {
+
+/// The product of a kernel, or null.
+linalg::LinalgOp findProduct(func::FuncOp func);
+
+/// Emits a kernel whose result is made of one product of matrices.
+///
+/// A block owns `tile` of the result. Its sums are formed over one slab of the
+/// depth after the other, if `tile` says how deep a slab is, and lie in the
+/// result in between; within a slab it goes over the panels of columns, then
+/// down the rows by `micro`, whose sums are registers for all of the slab. The
+/// first slab starts from what the product starts from, and the last one
+/// evaluates what is made of the product before anything is stored.
+///
+/// Of a symmetric product only the parts at and below the diagonal are
+/// computed; a block then copies what lies below to its place above, so both
+/// elements of a pair are one sum.
+class ProductLoops {
+public:
+  ProductLoops(func::FuncOp func, ConfigAttr config, linalg::LinalgOp product,
+               ArrayRef<TileOutput> outputs);
+
+  LogicalResult emit();
+
+private:
+  using Values = TileEmitter::Values;
+  /// A slab of the depth.
+  struct Slab {
+    Value start;
+    int64_t size;
+    bool isFirst, isLast;
+  };
+  struct Side {
+    int64_t size, block, step;
+    int64_t blocks() const { return llvm::divideCeil(size, block); }
+    int64_t whole() const { return size - size % step; }
+  };
+  using Body = llvm::function_ref<LogicalResult(Value)>;
+  using DepthBody = llvm::function_ref<FailureOr<Values>(Value, Values)>;
+
+  LogicalResult check();
+  bool hasSlabs() const;
+  LogicalResult emitBlock(Value block);
+  LogicalResult emitSlabs();
+  LogicalResult emitColumns(const Slab &slab);
+  LogicalResult emitRows(const Slab &slab, Value column, int64_t width);
+  LogicalResult emitTile(const Slab &slab, Value row, int64_t rows,
+                         Value column, int64_t columns);
+  FailureOr<Values> startSums(const Slab &slab, ArrayRef<TilePlace> places);
+  FailureOr<Values> addSlab(const Slab &slab, ArrayRef<TilePlace> places,
+                            Values sums);
+  FailureOr<Values> addPanel(Value first, Value panel, int64_t size,
+                             ArrayRef<TilePlace> places, Values sums);
+  FailureOr<Values> addTerm(Value k, ArrayRef<TilePlace> places, Values sums);
+  FailureOr<Values> buildDepth(int64_t size, Values sums, DepthBody body);
+  LogicalResult finish(ArrayRef<TilePlace> places, ValueRange sums);
+
+  void mirror();
+  void mirrorSquares(const TileMemory &memory);
+  void mirrorRest(const TileMemory &memory);
+
+  // Control flow.
+  LogicalResult buildFor(Value begin, Value end, int64_t step, Body body);
+  LogicalResult buildIf(Value condition,
+                        llvm::function_ref<LogicalResult()> body);
+  Value add(Value x, Value y);
+  Value extent(Value first, const Side &side, int64_t whole);
+  Value isLastBlock(Value block, const Side &side);
+  bool readsAcross(unsigned operand) const;
+
+  func::FuncOp func;
+  ConfigAttr config;
+  linalg::LinalgOp product;
+  ArrayRef<TileOutput> outputs;
+  OpBuilder builder;
+  TileEmitter values;
+  Location loc;
+  int64_t lanes, depth, slabSize;
+  Side rows, columns;
+  unsigned depthLoop;
+  bool isSymmetric;
+  /// The panels that the left operand is read along, or 0.
+  int64_t leftPanel = 0;
+  /// Of the current block: its place in the grid and its first row and column.
+  Value rowBlock, columnBlock, firstRow, firstColumn;
+};
+
+/// Emits a kernel that makes each element of its results by itself. A block
+/// owns `rows` rows.
+LogicalResult emitElementwise(func::FuncOp func, ConfigAttr config,
+                              ArrayRef<TileOutput> outputs);
+
+/// The forall over a grid of `blocks`, whose body is empty.
+scf::ForallOp createGrid(OpBuilder &builder, func::FuncOp func, int64_t blocks);
+
+} // namespace mlir::block
+
+#endif // STEEP_PASSES_CPU_PRODUCTLOOPS_H
