@@ -168,10 +168,15 @@ def _make(
         (work / "params.json").write_bytes(params)
         _run(compiler, title, work, target)
         (work / "SHA256SUMS").write_text(_digests(work / "artefact"))
-        work.rename(entry)
-    except BaseException:
+        try:
+            work.rename(entry)
+        except OSError:
+            # Where locks do not work, or one was removed with its entry, another
+            # process may have made the same.
+            if not _is_whole(entry):
+                raise
+    finally:
         shutil.rmtree(work, ignore_errors=True)
-        raise
 
 
 def _run(compiler: Path, title: str, work: Path, target: str) -> None:
