@@ -29,6 +29,7 @@ config.substitutions.append(("%source", config.steep_source_root))
 config.substitutions.append(("%specs", os.path.join(config.steep_source_root, "specs")))
 config.substitutions.append(("%cc", config.host_cc))
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%unit", os.path.join(config.steep_build_root, "unit")))
 simt = os.path.join(config.steep_build_root, "lib", "libsteep-simt.so")
 config.substitutions.append(("%simt", simt))
 
@@ -45,7 +46,9 @@ config.environment["PATH"] += os.pathsep + os.path.join(cuda, "bin")
 for name in ("ptxas", "nvdisasm", "cuobjdump"):
     if shutil.which(name, path=config.environment["PATH"]):
         config.available_features.add(name)
-if os.path.exists("/dev/nvidia0"):
+# A dry run has the emulated GPU as libcuda.so.1 (tools/gpu-report.sh).
+dry_run = os.environ.get("STEEP_TEST_DRY_RUN")
+if dry_run or os.path.exists("/dev/nvidia0"):
     config.available_features.add("nvidia-gpu")
 if os.path.exists(simt):
     config.available_features.add("simt")

@@ -72,8 +72,9 @@ Constant *GPUTableBuilder::kernel(const Kernel &kernel) {
     missing = kernel.symbol;
   SmallVector<Constant *> slots;
   for (const Slot &slot : kernel.slots)
-    slots.push_back(make.record(
-        {make.number(int64_t(slot.kind)), make.number(slot.value)}));
+    slots.push_back(
+        make.record({make.number(int64_t(slot.kind)), make.number(slot.value),
+                     make.number(slot.bytes)}));
   return make.record({make.number(index), make.number(kernel.grid),
                       make.number(slots.size()), make.array(slots)});
 }

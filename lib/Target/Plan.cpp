@@ -227,6 +227,8 @@ LogicalResult StepReader::readCall(func::CallOp call) {
     FailureOr<Slot> slot = slotOf(operand, call);
     if (failed(slot))
       return failure();
+    if (auto type = dyn_cast<MemRefType>(operand.getType()))
+      slot->bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
     entry.slots.push_back(*slot);
   }
   // What a solver does is not known before it runs.

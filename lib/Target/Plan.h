@@ -42,6 +42,8 @@ struct Slot {
   SlotKind kind;
   /// State: which one. Workspace: byte offset. Constant: its bits.
   int64_t value = 0;
+  /// Of the memory that the kernel may reach there; 0 for a scalar.
+  int64_t bytes = 0;
 };
 
 struct Kernel {

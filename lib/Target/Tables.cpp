@@ -54,8 +54,9 @@ Constant *TableBuilder::kernel(const Kernel &kernel) {
   }
   SmallVector<Constant *> slots;
   for (const Slot &slot : kernel.slots)
-    slots.push_back(make.record(
-        {make.number(int64_t(slot.kind)), make.number(slot.value)}));
+    slots.push_back(
+        make.record({make.number(int64_t(slot.kind)), make.number(slot.value),
+                     make.number(slot.bytes)}));
   return make.record({run, make.number(kernel.grid), make.number(slots.size()),
                       make.array(slots)});
 }

@@ -40,7 +40,7 @@ struct Walk {
   /// Whether a thread's share of the row stays in registers.
   bool isShort() const { return chunks() * width <= longestShare; }
 
-  static constexpr int64_t longestShare = 128;
+  static constexpr int64_t longestShare = 64;
 };
 
 /// Emits what one thread does to compute parts of the values of a formed

@@ -58,20 +58,53 @@ static std::string cacheFolder(const CompileRequest &request) {
   return folder;
 }
 
+static std::string signatureOf(const std::string &file) {
+  struct stat status;
+  if (::stat(file.c_str(), &status) != 0)
+    return "";
+  return fmt::format("{} {} {}.{}", file, status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec);
+}
+
+/// The assembler for GPUs that steepc finds (lib/Target/Ptxas.h says where):
+/// which one, or that there is none, decides what is in an artefact.
+static std::string toolkitSignature(const std::string &compiler) {
+  std::vector<std::string> folders;
+  auto add = [&](const char *variable, const char *folder) {
+    if (const char *value = std::getenv(variable))
+      folders.push_back(std::string(value) + folder);
+  };
+  if (std::getenv("STEEP_CUDA")) {
+    add("STEEP_CUDA", "/bin");
+  } else {
+    folders.push_back(
+        (fs::path(compiler).parent_path() / "../cuda/bin").string());
+    add("CUDA_HOME", "/bin");
+    add("CUDA_PATH", "/bin");
+    std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
+    for (std::string folder; std::getline(path, folder, ':');)
+      folders.push_back(folder);
+  }
+  for (const std::string &folder : folders)
+    if (std::string found = signatureOf(folder + "/ptxas"); !found.empty())
+      return found;
+  return "no ptxas";
+}
+
 /// Each part with its length, so that no two requests give one text.
 static std::string cacheKey(const CompileRequest &request,
                             const std::string &spec,
                             const std::string &compiler) {
-  struct stat status;
-  if (::stat(compiler.c_str(), &status) != 0)
+  const std::string program = signatureOf(compiler);
+  if (program.empty())
     fail("cannot compile {}: there is no steepc at {}", quote(request.spec),
          quote(compiler));
-  std::vector<std::string> parts = {
-      "cache format 1", spec, request.parameters, request.target,
-      fmt::format("{} {}.{}", status.st_size, status.st_mtim.tv_sec,
-                  status.st_mtim.tv_nsec)};
+  std::vector<std::string> parts = {"cache format 2", spec, request.parameters,
+                                    request.target, program};
   if (request.target.rfind("native", 0) == 0)
     parts.push_back(cpuSignature());
+  if (request.target.find("sm_") != std::string::npos)
+    parts.push_back(toolkitSignature(compiler));
   parts.insert(parts.end(), request.options.begin(), request.options.end());
   std::string text;
   for (const std::string &part : parts)

@@ -86,7 +86,7 @@ static void placeBuffer(KernelArgument &argument) {
   if (!argument.input.empty())
     std::memcpy(buffer, argument.input.data(), argument.bytes);
   std::string name = argument.tensor.empty() ? argument.text : argument.tensor;
-  memory.declare(quote(name), buffer, argument.bytes, argument.bytes, 1);
+  memory.declare(name, buffer, argument.bytes, argument.bytes, 1);
   argument.value.resize(sizeof buffer);
   std::memcpy(argument.value.data(), &buffer, sizeof buffer);
 }

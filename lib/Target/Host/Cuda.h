@@ -13,6 +13,8 @@
 
 #include "Host.h"
 
+#include <stddef.h>
+
 typedef int cu_result; /* 0: success */
 typedef int cu_device;
 typedef void *cu_context;
@@ -42,6 +44,14 @@ typedef struct {
   cu_result (*error_string)(cu_result error, const char **text);
 } steep_driver;
 
+/* What the emulated GPU has beside the driver's entries: says that a pointer to
+ * `pointer` + k * stride reaches `bytes` bytes of one of `count` parts and no
+ * more; 0 bytes take that back. */
+typedef cu_result (*steep_declare_function)(const char *name,
+                                            unsigned long long pointer,
+                                            size_t bytes, size_t stride,
+                                            size_t count);
+
 /* The kernels of lib/Target/Device/Prelude.c. */
 enum {
   STEEP_PRELUDE_STORE,
@@ -57,6 +67,7 @@ struct steep_device {
   uint64_t magic; /* what it is while it is open */
   void *library;
   steep_driver driver;
+  steep_declare_function declare; /* NULL on a real GPU */
   const steep_gpu_target *target;
   cu_device ordinal;
   cu_context context;
@@ -82,6 +93,8 @@ int32_t steep_gpu_bind(const steep_device_args *args, void **library,
                        steep_driver *driver);
 /* Is it the emulated GPU, which takes any target, and bitcode too? */
 int steep_gpu_is_emulated(void *library);
+/* Its entry, where it has one. */
+steep_declare_function steep_gpu_find_declare(void *library);
 void steep_gpu_close_library(void *library);
 
 /* Where everything is in a step's workspace; offsets in bytes. */

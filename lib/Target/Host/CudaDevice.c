@@ -250,6 +250,7 @@ int32_t steep_host_export_device_open(steep_device_args *args) {
   code = steep_gpu_bind(args, &device->library, &device->driver);
   if (code)
     return code;
+  device->declare = steep_gpu_find_declare(device->library);
   code = find_device(args, device, &capability);
   if (!code)
     code = choose(args, device, capability,

@@ -75,6 +75,13 @@ int steep_gpu_is_emulated(void *library) {
   return dlsym(library, "steepSimtReport") != NULL;
 }
 
+steep_declare_function steep_gpu_find_declare(void *library) {
+  void *entry = dlsym(library, "steepSimtDeclare");
+  steep_declare_function declare;
+  memcpy(&declare, &entry, sizeof entry);
+  return declare;
+}
+
 void steep_gpu_close_library(void *library) { dlclose(library); }
 
 int32_t steep_gpu_failed(const steep_driver *driver, char *message,

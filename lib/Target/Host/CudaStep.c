@@ -163,18 +163,23 @@ static uint64_t external(const run *r, const wave *w, int64_t tables,
                         w->batch->rows[w->first]);
 }
 
+/* Of a slot that is one of the caller's tensors. */
+static int64_t section_of(const steep_slot_entry *slot) {
+  return slot->kind == STEEP_SLOT_WEIGHT     ? WEIGHTS
+         : slot->kind == STEEP_SLOT_GRADIENT ? GRADIENTS
+         : slot->kind == STEEP_SLOT_UPDATE   ? UPDATES
+                                             : STATES + slot->value;
+}
+
 static uint64_t slot_value(const run *r, const wave *w, int64_t tables,
                            const steep_slot_entry *slot) {
   uint64_t position = (uint64_t)w->position, value;
   switch (slot->kind) {
   case STEEP_SLOT_WEIGHT:
-    return external(r, w, tables, WEIGHTS);
   case STEEP_SLOT_GRADIENT:
-    return external(r, w, tables, GRADIENTS);
   case STEEP_SLOT_STATE:
-    return external(r, w, tables, STATES + slot->value);
   case STEEP_SLOT_UPDATE:
-    return external(r, w, tables, UPDATES);
+    return external(r, w, tables, section_of(slot));
   case STEEP_SLOT_SQUARES:
     return r->base + r->at.waves;
   case STEEP_SLOT_WORKSPACE:
@@ -190,6 +195,67 @@ static uint64_t slot_value(const run *r, const wave *w, int64_t tables,
   default:
     memcpy(&value, &slot->value, sizeof value);
     return value;
+  }
+}
+
+/*===----------------------------------------------------------------------===*\
+|* What a kernel may reach, for an emulated GPU                               *|
+\*===----------------------------------------------------------------------===*/
+
+/* The bytes of the largest of a kernel's arguments at this place: a kernel may
+ * overwrite what it reads. */
+static int64_t largest_at(const steep_gpu_kernel_entry *kernel,
+                          const steep_slot_entry *slot) {
+  int64_t bytes = 0, i;
+  for (i = 0; i < kernel->slot_count; ++i)
+    if (kernel->slots[i].kind == slot->kind &&
+        kernel->slots[i].value == slot->value && kernel->slots[i].bytes > bytes)
+      bytes = kernel->slots[i].bytes;
+  return bytes;
+}
+
+/* Every matrix of a wave in what `section` says: it may be a part of a
+ * parameter. */
+static void declare_matrices(const run *r, const wave *w, const char *name,
+                             int64_t section, int64_t bytes) {
+  int64_t m;
+  for (m = w->first; m < w->first + w->count; ++m)
+    r->device->declare(
+        name,
+        matrix_address(r, section, w->batch->parameters[m], w->batch->rows[m]),
+        (size_t)bytes, 0, 1);
+}
+
+/* Says what each argument of a launch may reach, or takes it back. Without this
+ * the emulated GPU sees only where an allocation ends, and all views of the
+ * workspace are one. */
+static void declare_slots(const run *r, const wave *w,
+                          const steep_gpu_kernel_entry *kernel,
+                          const uint64_t *values, int64_t tables, int undo) {
+  static const char *const names[] = {
+      "weight",         "gradient", "state", "update",      "row sums",
+      "workspace view", "lr",       "wd",    "clip factor", "step"};
+  int64_t i;
+  if (!r->device->declare)
+    return;
+  for (i = 0; i < kernel->slot_count; ++i) {
+    const steep_slot_entry *slot = &kernel->slots[i];
+    int64_t kind = slot->kind, bytes = undo ? 0 : largest_at(kernel, slot);
+    int is_view = kind == STEEP_SLOT_SQUARES || kind == STEEP_SLOT_WORKSPACE;
+    if (kind == STEEP_SLOT_CONSTANT)
+      continue;
+    if (is_view) {
+      r->device->declare(names[kind], values[i], (size_t)bytes,
+                         (size_t)w->matrix_bytes, (size_t)w->count);
+    } else if (kind >= STEEP_SLOT_LR) {
+      bytes = undo ? 0 : (kind == STEEP_SLOT_STEP ? 8 : 4) * w->count;
+      r->device->declare(names[kind], values[i], (size_t)bytes, 0, 1);
+    } else {
+      declare_matrices(r, w, names[kind], section_of(slot), bytes);
+      if (tables)
+        r->device->declare("table of pointers", values[i],
+                           undo ? 0 : 8 * (size_t)w->count, 0, 1);
+    }
   }
 }
 
@@ -210,11 +276,13 @@ static int32_t run_wave(const run *r, const wave *w, uint64_t flag) {
     values[i + 1] = flag;
     for (i = 0; i < kernel->slot_count + 2; ++i)
       arguments[i] = &values[i];
+    declare_slots(r, w, kernel, values, entry->tables, /*undo=*/0);
     error = device->driver.launch(
         device->functions[kernel->function], (unsigned)kernel->grid,
         (unsigned)w->count, 1, (unsigned)entry->block[0],
         (unsigned)entry->block[1], (unsigned)entry->block[2],
         (unsigned)entry->shared, r->args->stream, arguments, NULL);
+    declare_slots(r, w, kernel, values, entry->tables, /*undo=*/1);
     if (error)
       return failed(r, error, entry->name);
   }

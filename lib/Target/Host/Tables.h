@@ -42,6 +42,7 @@ enum { STEEP_MAX_SLOTS = 64 };
 typedef struct {
   int64_t kind;
   int64_t value;
+  int64_t bytes; /* of the memory there, for one matrix; 0 for a scalar */
 } steep_slot_entry;
 
 typedef struct {

@@ -308,10 +308,12 @@ Expected<std::unique_ptr<Program>> loadBytes(StringRef bytes, StringRef name,
   SMDiagnostic diagnostic;
   auto module = parseIR(MemoryBufferRef(bytes, name), diagnostic, *context);
   if (!module) {
-    std::string text;
-    raw_string_ostream stream(text);
-    diagnostic.print(nullptr, stream, false);
-    return failure(StringRef(text).trim());
+    // Without the line of the text, which may be anything.
+    std::string text = diagnostic.getFilename().str();
+    if (diagnostic.getLineNo() > 0)
+      text += ":" + std::to_string(diagnostic.getLineNo()) + ":" +
+              std::to_string(diagnostic.getColumnNo() + 1);
+    return failure(text + ": " + diagnostic.getMessage().trim());
   }
   return loadModule(std::move(module), std::move(context), options);
 }

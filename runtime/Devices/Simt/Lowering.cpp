@@ -402,15 +402,25 @@ void Lowering::lower(CallInst &call) {
                        " is not known");
 }
 
-/// The GPU's conversions saturate where LLVM's say nothing.
+llvm::Value *createConversion(IRBuilderBase &builder, Value *from, Type *to,
+                              bool isSigned) {
+  Value *result = builder.CreateIntrinsic(isSigned ? Intrinsic::fptosi_sat
+                                                   : Intrinsic::fptoui_sat,
+                                          {to, from->getType()}, {from});
+  const unsigned bits = to->getScalarSizeInBits();
+  if (bits != 64 && from->getType()->getScalarSizeInBits() != 64)
+    return result;
+  return builder.CreateSelect(builder.CreateFCmpUNO(from, from),
+                              ConstantInt::get(to, APInt::getSignMask(bits)),
+                              result);
+}
+
+/// The GPU's conversions are defined where LLVM's say nothing.
 void Lowering::lowerConversion(Instruction &instruction) {
   IRBuilder<> builder(&instruction);
-  Value *from = instruction.getOperand(0);
-  Value *saturated = builder.CreateIntrinsic(
-      isa<FPToSIInst>(instruction) ? Intrinsic::fptosi_sat
-                                   : Intrinsic::fptoui_sat,
-      {instruction.getType(), from->getType()}, {from});
-  instruction.replaceAllUsesWith(saturated);
+  instruction.replaceAllUsesWith(
+      createConversion(builder, instruction.getOperand(0),
+                       instruction.getType(), isa<FPToSIInst>(instruction)));
   instruction.eraseFromParent();
 }
 

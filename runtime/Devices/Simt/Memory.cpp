@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/Devices/Simt/Memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -94,24 +95,31 @@ bool GlobalMemory::find(const char *p, Range &range) const {
   return found != nullptr;
 }
 
+template <typename Groups>
+static void removeGroup(Groups &groups, const char *begin) {
+  groups.erase(
+      std::remove_if(groups.begin(), groups.end(),
+                     [&](const auto &group) { return group.begin == begin; }),
+      groups.end());
+}
+
 bool GlobalMemory::declare(const std::string &name, void *pointer,
                            std::size_t bytes, std::size_t stride,
                            std::size_t count) {
   std::lock_guard<std::mutex> lock(mutex);
   char *begin = static_cast<char *>(pointer);
   auto *owner = const_cast<Allocation *>(locate(begin));
+  if (owner && bytes == 0) {
+    removeGroup(owner->groups, begin);
+    return true;
+  }
   if (!owner || count == 0 || bytes == 0 || (count > 1 && stride < bytes) ||
       (count > 1 && stride > owner->range.bytes / (count - 1)) ||
       !owner->range.contains(begin, (count - 1) * stride + bytes))
     return false;
   // The newest division holds where a planner lays out the same memory anew.
-  auto &groups = owner->groups;
-  for (std::size_t i = 0; i < groups.size();)
-    if (groups[i].begin == begin)
-      groups.erase(groups.begin() + i);
-    else
-      ++i;
-  groups.push_back({name, begin, bytes, stride ? stride : bytes, count});
+  removeGroup(owner->groups, begin);
+  owner->groups.push_back({name, begin, bytes, stride ? stride : bytes, count});
   return true;
 }
 

@@ -49,6 +49,7 @@ public:
   /// Divides an allocation: from now on a pointer to `pointer` + k * stride
   /// reaches `bytes` bytes of one of the `count` equal parts, not what lies
   /// between or behind them. False where that is not inside one allocation.
+  /// 0 bytes take back the division that begins at `pointer`, where one does.
   bool declare(const std::string &name, void *pointer, std::size_t bytes,
                std::size_t stride, std::size_t count);
 

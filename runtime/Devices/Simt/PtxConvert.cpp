@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/Devices/Simt/PtxEmitter.h"
+#include "runtime/Devices/Simt/Retarget.h"
 
 using namespace llvm;
 using namespace steep::simt::ptx;
@@ -21,19 +22,9 @@ static Intrinsic::ID integerRounding(StringRef rounding) {
                              : Intrinsic::roundeven;
 }
 
-llvm::Value *Emitter::floatToInt(Value *value, PtxType from, PtxType to,
-                                 StringRef rounding) {
+llvm::Value *Emitter::floatToInt(Value *value, PtxType to, StringRef rounding) {
   value = b.CreateUnaryIntrinsic(integerRounding(rounding), value);
-  // Numbers out of range become the nearest integer there is.
-  Value *result = b.CreateIntrinsic(to.isSigned() ? Intrinsic::fptosi_sat
-                                                  : Intrinsic::fptoui_sat,
-                                    {llvmType(to), value->getType()}, {value});
-  // Not-a-number becomes 0, or the highest bit where 64 bits are involved.
-  if (from.bits() == 64 || to.bits() == 64) {
-    Value *high = b.getInt(APInt::getSignMask(to.bits()));
-    result = b.CreateSelect(b.CreateFCmpUNO(value, value), high, result);
-  }
-  return result;
+  return createConversion(b, value, llvmType(to), to.isSigned());
 }
 
 llvm::Value *Emitter::intToFloat(Value *value, PtxType from, PtxType to,
@@ -103,7 +94,6 @@ void Emitter::convert() {
   if (from.isPacked() || finite || (pack && from.name != "f32"))
     unknown();
   PtxType each = !pack ? to : PtxType{to.name == "f16x2" ? "f16" : "bf16"};
-  PtxType read32 = from.isFloat() && from.bits() == 16 ? PtxType{"f32"} : from;
   bool toFloat = each.isFloat() || each.name == "tf32";
   auto one = [&](const Operand &operand) {
     Value *x = from.isFloat() && from.bits() == 16
@@ -112,7 +102,7 @@ void Emitter::convert() {
     x = ftz && from.name == "f32" ? flush(x) : x;
     StringRef way = rounding.empty() ? (toFloat ? "rn" : "rzi") : rounding;
     if (from.isFloat() && !toFloat)
-      return floatToInt(x, read32, each, way);
+      return floatToInt(x, each, way);
     if (!from.isFloat() && toFloat) {
       x = intToFloat(x, from, each, way);
     } else if (from.isFloat()) {

@@ -7,6 +7,8 @@
 #include "runtime/Devices/Simt/PtxEmitter.h"
 #include "runtime/Core/Error.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -242,6 +244,37 @@ void Emitter::statement(const Statement &statement) {
   }
 }
 
+/// Loads after a store of the same block become its value, those before any
+/// are one load at the block's beginning, and a store that another follows
+/// goes. PromoteMemToReg looks for the first access of a slot from a block's
+/// beginning: without this that is quadratic in the long blocks of products.
+static void forwardSlots(BasicBlock &block,
+                         const SmallPtrSetImpl<AllocaInst *> &slots) {
+  DenseMap<AllocaInst *, Value *> current;
+  DenseMap<AllocaInst *, StoreInst *> last;
+  for (llvm::Instruction &each : llvm::make_early_inc_range(block)) {
+    if (auto *store = dyn_cast<StoreInst>(&each)) {
+      auto *slot = dyn_cast<AllocaInst>(store->getPointerOperand());
+      if (!slots.contains(slot))
+        continue;
+      if (StoreInst *before = std::exchange(last[slot], store))
+        before->eraseFromParent();
+      current[slot] = store->getValueOperand();
+    } else if (auto *load = dyn_cast<LoadInst>(&each)) {
+      auto *slot = dyn_cast<AllocaInst>(load->getPointerOperand());
+      if (!slots.contains(slot))
+        continue;
+      if (Value *value = current.lookup(slot)) {
+        load->replaceAllUsesWith(value);
+        load->eraseFromParent();
+        continue;
+      }
+      load->moveBefore(block, block.getFirstNonPHIOrDbgOrAlloca());
+      current[slot] = load;
+    }
+  }
+}
+
 void Emitter::finishRoutine() {
   b.SetCurrentDebugLocation(
       DILocation::get(context, routine.line, 0, subprogram));
@@ -256,6 +289,9 @@ void Emitter::finishRoutine() {
     if (auto *slot = dyn_cast<AllocaInst>(&each))
       if (isAllocaPromotable(slot))
         slots.push_back(slot);
+  SmallPtrSet<AllocaInst *, 32> known(slots.begin(), slots.end());
+  for (BasicBlock &block : *function)
+    forwardSlots(block, known);
   DominatorTree tree(*function);
   PromoteMemToReg(slots, tree);
   function = recoverPointers(*function);

@@ -189,7 +189,7 @@ private:
 
   // PtxConvert.cpp
   void convert();
-  Value *floatToInt(Value *value, PtxType from, PtxType to, StringRef rounding);
+  Value *floatToInt(Value *value, PtxType to, StringRef rounding);
   Value *intToFloat(Value *value, PtxType from, PtxType to, StringRef rounding);
   Value *floatToFloat(Value *value, PtxType to, StringRef rounding);
   Value *towardsZero(Value *value, StringRef half);

@@ -97,6 +97,12 @@ llvm::Constant *siteAddress(llvm::LLVMContext &context, const Site &site);
 llvm::FunctionCallee entryPoint(llvm::Module &module, llvm::StringRef name,
                                 llvm::ArrayRef<llvm::Type *> parameters);
 
+/// A floating-point number as an integer of type `to`, towards zero and as PTX
+/// has it: out of range it is the nearest integer there is; not-a-number is 0,
+/// or the highest bit alone where one of the types has 64 bits.
+llvm::Value *createConversion(llvm::IRBuilderBase &builder, llvm::Value *from,
+                              llvm::Type *to, bool isSigned);
+
 } // namespace steep::simt
 
 #endif // STEEP_RUNTIME_DEVICES_SIMT_RETARGET_H

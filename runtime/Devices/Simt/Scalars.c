@@ -323,8 +323,8 @@ TO_INTS(rz, zeroFtz, _ftz)
 TO_INTS(rm, downFtz, _ftz)
 TO_INTS(rp, upFtz, _ftz)
 #define TO_INTS_D(MODE, R)                                                     \
-  TO_INT(d2i_##MODE, int32_t, double, R, INT32_MIN, INT32_MAX, 0)              \
-  TO_INT(d2ui_##MODE, u32, double, R, 0, UINT32_MAX, 0)                        \
+  TO_INT(d2i_##MODE, int32_t, double, R, INT32_MIN, INT32_MAX, INT32_MIN)      \
+  TO_INT(d2ui_##MODE, u32, double, R, 0, UINT32_MAX, 1u << 31)                 \
   TO_INT(d2ll_##MODE, i64, double, R, INT64_MIN, INT64_MAX, INT64_MIN)         \
   TO_INT(d2ull_##MODE, u64, double, R, 0, UINT64_MAX, 1ull << 63)
 TO_INTS_D(rn, nearestD)

@@ -60,6 +60,30 @@ protected:
 };
 } // namespace
 
+/// A GPU's artefact holds what ptxas made, where there is one.
+TEST_F(Cache, AnotherAssemblerIsAnotherArtefact) {
+  const char *old = std::getenv("STEEP_CUDA");
+  const std::string before = old ? old : "";
+  ::setenv("STEEP_CUDA", folder.folder().c_str(), 1);
+  const std::string cpu = compileArtefact(request);
+  request.target = "x86-64,sm_80";
+  const std::string without = compileArtefact(request);
+  fs::create_directory(folder.folder() / "bin");
+  test::writeQuickly(folder / "bin/ptxas", "one");
+  const std::string with = compileArtefact(request);
+  EXPECT_NE(with, without);
+  EXPECT_EQ(compileArtefact(request), with);
+  test::writeQuickly(folder / "bin/ptxas", "another");
+  EXPECT_NE(compileArtefact(request), with);
+  EXPECT_EQ(runs(), 4u);
+  request.target = "x86-64";
+  EXPECT_EQ(compileArtefact(request), cpu);
+  if (old)
+    ::setenv("STEEP_CUDA", before.c_str(), 1);
+  else
+    ::unsetenv("STEEP_CUDA");
+}
+
 TEST_F(Cache, CompilesOnceForOneRequest) {
   std::string first = compileArtefact(request);
   EXPECT_EQ(readFile(first + "/libx.so"), "library\n");

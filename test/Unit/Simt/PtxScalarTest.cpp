@@ -273,6 +273,7 @@ TEST(PtxScalar, Conversions) {
       {"cvt.rzi.u32.f32 %r0, %f1", f(-1), 0, 0, 0},
       {"cvt.rzi.s32.f32 %r0, %f1", f(1e10f), 0, 0, 0x7fffffff},
       {"cvt.rzi.s32.f32 %r0, %f1", nan32, 0, 0, 0},
+      {"cvt.rzi.s32.f64 %r0, %d1", d(NAN), 0, 0, 1u << 31},
       {"cvt.rzi.s64.f64 %rd0, %d1", d(NAN), 0, 0, 1ull << 63},
       {"cvt.rzi.u64.f64 %rd0, %d1", d(1e19), 0, 0, 10000000000000000000ull},
       {"cvt.sat.f32.f32 %f0, %f1", f(2), 0, 0, f(1)},

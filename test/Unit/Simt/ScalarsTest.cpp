@@ -298,6 +298,8 @@ TEST(Scalars, ConversionsSaturate) {
       {"f2i.rn", "if", {f(3e9f)}, i(most32)},
       {"f2i.rn", "if", {f(-kInf)}, i(least32)},
       {"f2i.rn", "if", {f(kNaN)}, 0},
+      {"d2i.rn", "id", {d(kNaN)}, 1u << 31},
+      {"d2ui.rz", "id", {d(kNaN)}, 1u << 31},
       {"f2ui.rn", "if", {f(-1)}, 0},
       {"f2ui.rn", "if", {f(1e10f)}, 0xffffffff},
       {"f2ll.rn", "lf", {f(kNaN)}, i(least64)},
@@ -448,6 +450,23 @@ TEST(Scalars, FloatsToIntegersSaturateWithoutAnIntrinsic) {
        static_cast<std::uint32_t>(f(-2.75f))});
   EXPECT_EQ(got, (std::vector<std::uint32_t>{0x7fffffff, 0,
                                              static_cast<std::uint32_t>(-2)}));
+}
+
+/// Not-a-number is what cvt makes of it, which differs by the types' sizes.
+TEST(Scalars, NotANumberToIntegersWithoutAnIntrinsic) {
+  auto convert = [](const char *conversion) {
+    return runPerThread(
+        perThread("", std::string("  %f = bitcast i32 %x to float\n"
+                                  "  %d = fpext float %f to double\n") +
+                          conversion),
+        {static_cast<std::uint32_t>(f(kNaN))})[0];
+  };
+  EXPECT_EQ(convert("  %r = fptosi float %f to i32"), 0u);
+  EXPECT_EQ(convert("  %r = fptosi double %d to i32"), 1u << 31);
+  EXPECT_EQ(convert("  %r = fptoui double %d to i32"), 1u << 31);
+  EXPECT_EQ(convert("  %l = fptosi float %f to i64\n"
+                    "  %h = lshr i64 %l, 32\n  %r = trunc i64 %h to i32"),
+            1u << 31);
 }
 
 TEST(Scalars, Integers) {

@@ -251,6 +251,34 @@ TEST(Cuda, ACapturedStepGoesOn) {
   EXPECT_TRUE(sameTensors(before, gpu));
 }
 
+/// What a stream that is being captured forbids, a step does not do: it
+/// allocates nothing, waits for nothing, loads nothing.
+TEST(Cuda, AStepOnlyLaunches) {
+  Opened opened;
+  ASSERT_EQ(opened.open(), STEEP_OK) << opened.message;
+  DeviceStep gpu(opened);
+  gpu.args.updates = gpu.pointers + Step::Updates;
+  const int before = CONTROL(fake_other_calls)();
+  EXPECT_GT(before, 5) << "opening counts";
+  for (auto entry : {steep_host_export_step, steep_host_export_prepare,
+                     steep_host_export_apply})
+    ASSERT_EQ(entry(&gpu.args), STEEP_OK) << gpu.message;
+  EXPECT_EQ(CONTROL(fake_other_calls)(), before);
+}
+
+/// An emulator learns what each launch may reach, and for that launch alone.
+TEST(Cuda, SaysWhatKernelsMayReach) {
+  Opened opened;
+  ASSERT_EQ(opened.open(), STEEP_OK) << opened.message;
+  DeviceStep gpu(opened);
+  const int before = CONTROL(fake_declared)();
+  ASSERT_EQ(steep_host_export_step(&gpu.args), STEEP_OK) << gpu.message;
+  // Two waves, each of squares, average and apply with tables, matrices, views
+  // and scalars; every one is said and taken back.
+  EXPECT_GT(CONTROL(fake_declared)() - before, 2 * 2 * 10);
+  EXPECT_EQ(CONTROL(fake_standing)(), 0);
+}
+
 TEST(Cuda, PrepareAndApplyAreAStep) {
   Opened opened;
   ASSERT_EQ(opened.open(), STEEP_OK) << opened.message;

@@ -24,6 +24,7 @@ enum { ROWS = 4, COLUMNS = 8, MOST_ARGUMENTS = 66, MOST_LAUNCHES = 64 };
 static int capability = 80, fails, loads, context, current;
 static const char *loaded;
 static unsigned widest_shared;
+static int others, declared, standing;
 
 void fake_set_capability(int value) { capability = value; }
 void fake_fail_launch(int number) { fails = number; }
@@ -31,6 +32,9 @@ const char *fake_loaded(void) { return loaded; }
 int fake_loads(void) { return loads; }
 int fake_current(void) { return current; }
 unsigned fake_shared(void) { return widest_shared; }
+int fake_other_calls(void) { return others; }
+int fake_declared(void) { return declared; }
+int fake_standing(void) { return standing; }
 
 /*===----------------------------------------------------------------------===*\
 |* Kernels                                                                    *|
@@ -197,36 +201,45 @@ int cuLaunchKernel(void *f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 |* The rest                                                                   *|
 \*===----------------------------------------------------------------------===*/
 
-int cuInit(unsigned flags) { return (int)flags; }
-int cuDeviceGetCount(int *number) { return *number = 2, 0; }
-int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, 0; }
+int cuInit(unsigned flags) { return ++others, (int)flags; }
+int cuDeviceGetCount(int *number) { return ++others, *number = 2, 0; }
+int cuDeviceGet(int *device, int ordinal) {
+  return ++others, *device = ordinal, 0;
+}
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
   (void)device;
+  ++others;
   *value = attribute == 75 ? capability / 10 : capability % 10;
   return attribute == 75 || attribute == 76 ? 0 : 1;
 }
 int cuDevicePrimaryCtxRetain(void **c, int device) {
   (void)device;
+  ++others;
   ++context;
   return *c = &context, 0;
 }
 int cuDevicePrimaryCtxRelease_v2(int device) {
   (void)device;
-  return --context, 0;
+  return ++others, --context, 0;
 }
 int cuCtxGetCurrent(void **c) {
   return *c = current ? (void *)&context : (void *)0, 0;
 }
 int cuCtxSetCurrent(void *c) { return current = c != 0, 0; }
 int cuModuleLoadData(void **module, const void *image) {
+  ++others;
   ++loads;
   loaded = image;
   return *module = &loads, current ? 0 : 201;
 }
-int cuModuleUnload(void *module) { return module == &loads ? --loads, 0 : 1; }
+int cuModuleUnload(void *module) {
+  ++others;
+  return module == &loads ? --loads, 0 : 1;
+}
 int cuModuleGetFunction(void **f, void *module, const char *name) {
   size_t i;
   (void)module;
+  ++others;
   for (i = 0; i < sizeof functions / sizeof functions[0]; ++i)
     if (strcmp(name, functions[i].name) == 0)
       return *f = (void *)&functions[i], 0;
@@ -234,10 +247,20 @@ int cuModuleGetFunction(void **f, void *module, const char *name) {
 }
 int cuFuncSetAttribute(void *f, int attribute, int value) {
   const function *entry = f;
+  ++others;
   return attribute == 8 && value == 65536 && !strcmp(entry->name, "average")
              ? 0
              : 1;
 }
 int cuGetErrorString(int error, const char **text) {
   return *text = error == 719 ? "launch failed" : "some error", 0;
+}
+
+/* The emulated GPU's: matrices of the workspace may not reach each other. */
+int steepSimtDeclare(const char *name, unsigned long long pointer, size_t bytes,
+                     size_t stride, size_t parts) {
+  ++declared;
+  standing += bytes != 0;
+  standing -= bytes == 0;
+  return !name || !pointer || (bytes && parts > 1 && stride < bytes);
 }

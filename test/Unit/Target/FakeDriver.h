@@ -22,4 +22,11 @@ void fake_record(int on);
 void fake_replay(void);
 int fake_recorded(void);
 
+/* Calls so far of entries that a step must not need: all but the launch and the
+ * current context. */
+int fake_other_calls(void);
+/* Divisions of memory that were declared, and those not yet taken back. */
+int fake_declared(void);
+int fake_standing(void);
+
 #endif /* STEEP_TEST_UNIT_TARGET_FAKEDRIVER_H */

@@ -43,30 +43,32 @@ static void apply(void *const *slots, int64_t begin, int64_t end) {
     w[i] = w[i] * (1 - *wd) + s[i] + *constant * (float)*step;
 }
 
-static const steep_slot_entry squares_slots[] = {{STEEP_SLOT_GRADIENT, 0},
-                                                 {STEEP_SLOT_SQUARES, 0}};
-static const steep_slot_entry average_slots[] = {{STEEP_SLOT_GRADIENT, 0},
-                                                 {STEEP_SLOT_STATE, 0},
-                                                 {STEEP_SLOT_WORKSPACE, 64},
-                                                 {STEEP_SLOT_CLIP, 0},
-                                                 {STEEP_SLOT_LR, 0}};
+static const steep_slot_entry squares_slots[] = {{STEEP_SLOT_GRADIENT, 0, 128},
+                                                 {STEEP_SLOT_SQUARES, 0, 32}};
+static const steep_slot_entry average_slots[] = {
+    {STEEP_SLOT_GRADIENT, 0, 128},
+    {STEEP_SLOT_STATE, 0, 128},
+    {STEEP_SLOT_WORKSPACE, 64, 128},
+    {STEEP_SLOT_CLIP, 0, 0},
+    {STEEP_SLOT_LR, 0, 0}};
 static const steep_slot_entry average_update_slots[] = {
-    {STEEP_SLOT_GRADIENT, 0}, {STEEP_SLOT_STATE, 0}, {STEEP_SLOT_UPDATE, 0},
-    {STEEP_SLOT_CLIP, 0},     {STEEP_SLOT_LR, 0},
+    {STEEP_SLOT_GRADIENT, 0, 128}, {STEEP_SLOT_STATE, 0, 128},
+    {STEEP_SLOT_UPDATE, 0, 128},   {STEEP_SLOT_CLIP, 0, 0},
+    {STEEP_SLOT_LR, 0, 0},
 };
 /* 0x3f000000 is 0.5f. */
 static const steep_slot_entry apply_slots[] = {
-    {STEEP_SLOT_WEIGHT, 0},
-    {STEEP_SLOT_WORKSPACE, 64},
-    {STEEP_SLOT_WD, 0},
-    {STEEP_SLOT_STEP, 0},
-    {STEEP_SLOT_CONSTANT, 0x3f000000}};
+    {STEEP_SLOT_WEIGHT, 0, 128},
+    {STEEP_SLOT_WORKSPACE, 64, 128},
+    {STEEP_SLOT_WD, 0, 0},
+    {STEEP_SLOT_STEP, 0, 0},
+    {STEEP_SLOT_CONSTANT, 0x3f000000, 0}};
 static const steep_slot_entry apply_update_slots[] = {
-    {STEEP_SLOT_WEIGHT, 0},
-    {STEEP_SLOT_UPDATE, 0},
-    {STEEP_SLOT_WD, 0},
-    {STEEP_SLOT_STEP, 0},
-    {STEEP_SLOT_CONSTANT, 0x3f000000},
+    {STEEP_SLOT_WEIGHT, 0, 128},
+    {STEEP_SLOT_UPDATE, 0, 128},
+    {STEEP_SLOT_WD, 0, 0},
+    {STEEP_SLOT_STEP, 0, 0},
+    {STEEP_SLOT_CONSTANT, 0x3f000000, 0},
 };
 
 static const steep_kernel_entry squares_kernels[] = {

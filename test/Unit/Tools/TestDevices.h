@@ -38,12 +38,12 @@ inline std::unique_ptr<Device> openChecked(const std::string &name,
   return openDevice(name, /*threads=*/1, SimtOptions{false, true, seed});
 }
 
-/// The emulated GPU as it reads PTX, without checks.
-inline std::unique_ptr<Device> openPtx() {
+/// The emulated GPU without checks, of LLVM's IR or of PTX.
+inline std::unique_ptr<Device> openUnchecked(bool ptx) {
   // Checks that another device asked for would be this one's too.
   ::unsetenv("STEEP_SIMT_CHECK");
   ::unsetenv("STEEP_SIMT_SEED");
-  return openDevice("simt", /*threads=*/1, SimtOptions{true, false, 0});
+  return openDevice("simt", /*threads=*/1, SimtOptions{ptx, false, 0});
 }
 
 } // namespace steep::test

@@ -1,4 +1,4 @@
-"""rules.py DRIVER [--small] SPEC...: every rule of the specs, on a GPU and on the host.
+"""rules.py DRIVER SPEC...: every rule of the specs, on a GPU and on the host.
 
 Each rule updates matrices of small and odd shapes, twice, so that states count.
 Weights, states and increments must agree with the host's to 1e-5; on the emulated
@@ -16,9 +16,6 @@ from artefact_device import *
 SHAPES = [(1, 1), (1, 7), (5, 1), (3, 5), (33, 64), (96, 96), (40, 129), (160, 48), (48, 160)]
 LONG = [(2, 4500), (70, 700)]  # for rules that do not multiply matrices
 TOLERANCE = 1e-5
-if sys.argv[2] == "--small":  # one shape
-    del sys.argv[2]
-    SHAPES, LONG = [(20, 24)], []
 
 driver = Driver(sys.argv[1])
 simt = hasattr(driver.library, "steepSimtReport")
@@ -64,9 +61,6 @@ def check(spec, rule, folder):
                "--target", target, "-o", out]
     done = subprocess.run(command, capture_output=True, text=True)
     label = f"{os.path.basename(spec)} {rule}"
-    if done.returncode and "no GPU form" in done.stderr:
-        print(f"{label}: {done.stderr.strip().splitlines()[0]}")
-        return
     assert done.returncode == 0, f"{label}: {done.stderr}"
     host = run(Artefact(out), False)
     results = {}
