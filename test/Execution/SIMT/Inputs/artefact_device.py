@@ -140,9 +140,26 @@ class DeviceArtefact(Artefact):
             size = 4 * matrix.rows * matrix.columns
             matrix.set(array.array("f", self.driver.read(self.there[id(matrix)], size)))
 
-    def device_step(self, entry="step", counter=False, **options):
+    def place_scalars(self, arguments):
+        """Moves every scalar to device memory; its value here is not a number."""
+        groups = arguments.group_count
+        scalars = [(arguments.lr[g], g) for g in range(groups)]
+        scalars += [(arguments.wd[g], groups + g) for g in range(groups)]
+        scalars.append((arguments.grad_scale, 2 * groups))
+        memory = self.driver.allocate(4 * len(scalars))
+        values = array.array("f", bytes(4 * len(scalars)))
+        for scalar, index in scalars:
+            values[index] = scalar.value
+            scalar.value = math.nan
+            scalar.pointer = c.cast(memory + 4 * index, c.POINTER(c.c_float))
+            scalar.flags = 1
+        self.driver.write(memory, values.tobytes())
+
+    def device_step(self, entry="step", counter=False, placed=False, **options):
         """Hands a step over, waits for it and returns its report."""
         host = self.arguments(**options)
+        if placed:
+            self.place_scalars(host)
         arguments = StepArguments()
         c.memmove(c.byref(arguments), c.byref(host), c.sizeof(Arguments))
         for matrix in self.weights + self.gradients + self.states + self.updates:

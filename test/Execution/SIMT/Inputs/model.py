@@ -1,6 +1,7 @@
 """model.py DRIVER FOLDER: whole steps of a model's optimizer, on a GPU and on the host.
 
-The norm that clips, the schedule's rates and the step's number are the device's own.
+The norm that clips and the step's number are the device's own; the second step's rates
+and the gradients' scale are read from its memory, as a captured graph has them.
 Everything must agree to 1e-4; a gradient that is not finite must change nothing."""
 
 import sys
@@ -24,8 +25,9 @@ for step in (1, 2):
         there.set(here.values())
         driver.write(device.there[id(there)], there.bytes())
     rates = {g["name"]: g["lr"] * 0.5 * step for g in host.manifest["groups"]}
-    arguments = host.step(step=step, lr=rates)
-    report = device.device_step(step=0, lr=rates, counter=True)
+    arguments = host.step(step=step, lr=rates, grad_scale=0.5)
+    report = device.device_step(step=0, lr=rates, grad_scale=0.5, counter=True,
+                                placed=step == 2)
     assert report.code == OK and report.step == step, report.code
     # Rows are summed in FP32 on the GPU where that loses nothing that counts.
     assert abs(report.grad_norm / arguments.grad_norm - 1) < 1e-6
