@@ -10,20 +10,18 @@ gradients are read and written where they are: nothing is copied.
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from . import _parameters
 from ._artefact import Artefact, Parameter, Report, Stepper
 from ._compile import compile_text, read_spec
 from ._error import SteepError
+from ._parameters import Named, Rates
 
 __all__ = ["Optimizer"]
-
-Named = Iterable[tuple[str, torch.Tensor]]
-Rates = float | Mapping[str, float] | None
 
 # What a copy of an optimizer keeps beside PyTorch's own.
 _KEPT = ("_spec", "_title", "_target", "_threads", "_tied", "_last", "_ready")
@@ -51,7 +49,7 @@ class Optimizer(torch.optim.Optimizer):
         threads: int | None = None,
         target: str = "native",
     ):
-        named, tied = _split_tied(named_parameters)
+        named, tied = _parameters.split_tied(named_parameters)
         self._spec, self._title = read_spec(spec)
         self._target, self._threads = target, threads
         self._tied = tied
@@ -60,15 +58,15 @@ class Optimizer(torch.optim.Optimizer):
         self._artefact: Artefact | None = self._compile(named)
         numbers = {p.name: p.group for p in self.artefact.parameters}
         groups = []
-        _check_rates(lr, weight_decay, self.artefact)
+        _parameters.check_rates(lr, weight_decay, self.artefact)
         for i, group in enumerate(self.artefact.groups):
             members = [(n, p) for n, p in named if numbers.get(n, 0) == i]
             options = {
-                "lr": _choose(lr, group.name, group.lr),
-                "weight_decay": _choose(weight_decay, group.name, group.wd),
+                "lr": _parameters.choose(lr, group.name, group.lr),
+                "weight_decay": _parameters.choose(weight_decay, group.name, group.wd),
                 "name": group.name,
                 "rule": group.rule,
-                "conventions": _conventions(self.artefact, i),
+                "conventions": _parameters.conventions(self.artefact, i),
             }
             groups.append({"params": members, **options})
         self._ready = False
@@ -112,7 +110,7 @@ class Optimizer(torch.optim.Optimizer):
                 "add_param_group: expected {'params': named parameters}; the groups "
                 "and their options are the spec's"
             )
-        named, tied = _split_tied(param_group["params"])
+        named, tied = _parameters.split_tied(param_group["params"])
         artefact = self._compile(self._named() + named)
         places = {p.name: artefact.groups[p.group].name for p in artefact.parameters}
         groups = {group["name"]: group for group in self.param_groups}
@@ -133,9 +131,9 @@ class Optimizer(torch.optim.Optimizer):
     def _compile(self, named: list[tuple[str, torch.Tensor]]) -> Artefact:
         shapes: dict[str, tuple[int, ...]] = {}
         for name, tensor in named:
-            _check(name, tensor)
+            _parameters.check(name, tensor)
             if tensor.numel():
-                shapes[name] = _as_matrix(tensor.shape)
+                shapes[name] = _parameters.as_matrix(tensor.shape)
         for name, owner in self._tied.items():
             if owner in shapes:
                 shapes[name] = shapes[owner]
@@ -180,7 +178,7 @@ class Optimizer(torch.optim.Optimizer):
         for own, saved in zip(
             self.param_groups, state_dict["param_groups"], strict=False
         ):
-            _check_conventions(own, saved)
+            _parameters.check_conventions(own, saved)
         super().load_state_dict(state_dict)
 
     def save_safetensors(self, path: str | os.PathLike[str]) -> None:
@@ -204,7 +202,7 @@ class Optimizer(torch.optim.Optimizer):
                 continue
             state = self.state[tensors[compiled.name]]
             if not state:
-                _start(state, compiled, tensors[compiled.name])
+                _parameters.start(state, compiled, tensors[compiled.name])
                 self._engine = None  # it does not know of them
             found.append((compiled, state))
         return found
@@ -228,7 +226,7 @@ class _Engine:
         for i, parameter in enumerate(self.parameters):
             if optimizer.state.get(parameter):
                 state = optimizer.state[parameter]
-                _check_states(state, self.compiled[i], parameter)
+                _parameters.check_states(state, self.compiled[i], parameter)
                 self._count_together(i, state)
 
     def step(self) -> Report:
@@ -293,11 +291,11 @@ class _Engine:
                 or not gradient.is_contiguous()
                 or not parameter.is_contiguous()
             ):
-                gradient = _dense(self.compiled[i].name, parameter, gradient)
+                gradient = _parameters.dense(self.compiled[i].name, parameter, gradient)
                 alive.append(gradient)
             own = state[parameter]
             if not own:
-                _start(own, self.compiled[i], parameter)
+                _parameters.start(own, self.compiled[i], parameter)
                 self._count_together(i, own)
             weights.append(parameter.data_ptr())
             gradients.append(gradient.data_ptr())
@@ -322,155 +320,3 @@ class _Engine:
             )
             self.stepper.run("apply", step, scale)
         return report
-
-
-# --- parameters ----------------------------------------------------------------
-
-
-def _split_tied(
-    named: Named,
-) -> tuple[list[tuple[str, torch.Tensor]], dict[str, str]]:
-    """Parameters by the first of their names, and the other names of tied ones."""
-    owners: dict[int, str] = {}
-    names: set[str] = set()
-    own, tied = [], {}
-    for pair in named:
-        if not (
-            isinstance(pair, tuple)
-            and len(pair) == 2
-            and isinstance(pair[0], str)
-            and isinstance(pair[1], torch.Tensor)
-        ):
-            raise SteepError(
-                "expected pairs of name and tensor, as model.named_parameters() gives, "
-                f"got {type(pair).__name__}"
-            )
-        name, tensor = pair
-        if name in names:
-            raise SteepError(f"parameter '{name}' comes twice")
-        names.add(name)
-        owner = owners.setdefault(id(tensor), name)
-        if owner == name:
-            own.append((name, tensor))
-            continue
-        tied[name] = owner
-        warnings.warn(
-            f"'{name}' shares its storage with '{owner}' and is updated through it",
-            stacklevel=3,
-        )
-    return own, tied
-
-
-def _as_matrix(shape: torch.Size) -> tuple[int, ...]:
-    """Vectors are matrices of one row to their rule; so are numbers."""
-    return tuple(shape) if len(shape) > 1 else (1, shape.numel())
-
-
-def _check(name: str, parameter: torch.Tensor) -> None:
-    """Refuses what a step on this machine's CPU cannot update where it is."""
-    wrong = None
-    if hasattr(parameter, "placements") or getattr(parameter, "_is_flat_param", False):
-        wrong = "is a shard, and a geometry needs whole matrices: expected a tensor"
-    elif parameter.layout is not torch.strided:
-        wrong = f"is sparse ({parameter.layout}): expected a dense tensor"
-    elif parameter.is_complex():
-        wrong = f"is complex ({parameter.dtype}): expected torch.float32"
-    elif parameter.dtype is not torch.float32:
-        wrong = f"is {parameter.dtype}: expected torch.float32"
-    elif parameter.device.type != "cpu":
-        wrong = f"is on {parameter.device}: expected a tensor of the CPU"
-    elif not parameter.is_contiguous():
-        wrong = f"has strides {parameter.stride()}: expected a contiguous tensor"
-    if wrong:
-        raise SteepError(f"parameter '{name}' {wrong}")
-
-
-def _dense(name: str, parameter: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-    """A gradient that is not dense FP32 as it is; else says what is wrong."""
-    _check(name, parameter)
-    if gradient.layout is not torch.strided:
-        raise SteepError(
-            f"the gradient of '{name}' is sparse ({gradient.layout}): expected a "
-            "dense tensor (torch.nn.Embedding with sparse=False)"
-        )
-    if gradient.dtype is not torch.float32:
-        raise SteepError(
-            f"the gradient of '{name}' is {gradient.dtype}: expected torch.float32"
-        )
-    return gradient.contiguous()
-
-
-def _state_shapes(
-    compiled: Parameter, parameter: torch.Tensor
-) -> dict[str, tuple[int, ...]]:
-    own = tuple(parameter.shape)
-    return {
-        s.name: own if s.shape == compiled.shape else s.shape for s in compiled.states
-    }
-
-
-def _start(state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor) -> None:
-    """A parameter's states before its first update, as torch.optim keeps them."""
-    state["step"] = torch.tensor(0.0, dtype=torch.float32)
-    for name, shape in _state_shapes(compiled, parameter).items():
-        state[name] = torch.zeros(shape, dtype=torch.float32)
-
-
-def _check_states(
-    state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor
-) -> None:
-    """What a state dict brought is what the step writes into."""
-    shapes = {"step": (), **_state_shapes(compiled, parameter)}
-    for name, shape in shapes.items():
-        tensor = state.get(name)
-        if (
-            not isinstance(tensor, torch.Tensor)
-            or tuple(tensor.shape) != shape
-            or (name != "step" and tensor.dtype is not torch.float32)
-            or not tensor.is_contiguous()
-        ):
-            got = getattr(tensor, "shape", None), getattr(tensor, "dtype", None)
-            raise SteepError(
-                f"state '{name}' of '{compiled.name}': expected a contiguous FP32 "
-                f"tensor of shape {shape}, got {got[0]}, {got[1]}"
-            )
-
-
-def _choose(given: Rates, group: str, default: float) -> float:
-    if isinstance(given, Mapping):
-        return given.get(group, default)
-    return default if given is None else given
-
-
-def _check_rates(lr: Rates, weight_decay: Rates, artefact: Artefact) -> None:
-    names = [group.name for group in artefact.groups]
-    for rates in (lr, weight_decay):
-        for name in rates if isinstance(rates, Mapping) else ():
-            if name not in names:
-                raise SteepError(
-                    f"there is no group '{name}': expected one of {', '.join(names)}"
-                )
-
-
-def _conventions(artefact: Artefact, group: int) -> dict[str, str]:
-    """How the states of a group's rule are averaged."""
-    return {
-        s.name: s.convention
-        for p in artefact.parameters
-        if p.group == group
-        for s in p.states
-    }
-
-
-def _check_conventions(own: dict[str, Any], saved: dict[str, Any]) -> None:
-    given = saved.get("conventions")
-    if given == own["conventions"]:
-        return
-    raise SteepError(
-        f"group '{own['name']}': its states are averaged as {own['conventions']}, "
-        + (
-            f"those of the state dict as {given}"
-            if given is not None
-            else "and the state dict does not say how its are (group key 'conventions')"
-        )
-    )
