@@ -315,6 +315,7 @@ Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
     return dump(file + ".mlir", textOf(*kernels));
   };
   PipelineOptions pipeline;
+  pipeline.wgmma = gpu.name == "sm_90a";
   if (Error error = stage("3-block", [&](OpPassManager &pm) {
         buildGeometryPipeline(pm, pipeline);
         buildGPUPipeline(pm, pipeline);

@@ -72,6 +72,9 @@ void steepc::buildCPUPipeline(OpPassManager &pm, const PipelineOptions &) {
 }
 
 void steepc::buildGPUPipeline(OpPassManager &pm, const PipelineOptions &) {
+  // Tensor cores want bf16 in memory: products read half the bytes, and copy
+  // them as they are.
+  pm.addNestedPass<func::FuncOp>(geo::createRoundOperands());
   // A GPU has no host inside: ops that only its solvers compute are refused.
   block::FormKernelsOptions kernels;
   kernels.hostKernels = false;
@@ -85,9 +88,10 @@ void steepc::buildGPUPipeline(OpPassManager &pm, const PipelineOptions &) {
   pm.addPass(block::createBlockToGPU());
 }
 
-void steepc::buildNVPTXPipeline(OpPassManager &pm, const PipelineOptions &) {
+void steepc::buildNVPTXPipeline(OpPassManager &pm,
+                                const PipelineOptions &options) {
   pm.addPass(block::createDistributeRows());
-  pm.addPass(block::createLowerMatmul());
+  pm.addPass(block::createLowerMatmul({options.wgmma}));
   block::buildLowerToNVVM(pm);
 }
 
@@ -111,8 +115,11 @@ struct TextOptions : PassPipelineOptions<TextOptions> {
       *this, "pad-to",
       llvm::cl::desc("what sides of Newton-Schulz's matrices are multiples of"),
       llvm::cl::init(PipelineOptions().padTo)};
+  Option<bool> wgmma{*this, "wgmma",
+                     llvm::cl::desc("the target has wgmma (sm_90a)"),
+                     llvm::cl::init(PipelineOptions().wgmma)};
 
-  PipelineOptions get() const { return {lanes, registers, l2, padTo}; }
+  PipelineOptions get() const { return {lanes, registers, l2, padTo, wgmma}; }
 };
 } // namespace
 

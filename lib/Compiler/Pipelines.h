@@ -26,6 +26,8 @@ struct PipelineOptions {
   int64_t l2 = 1024 * 1024;
   /// Sides of Newton-Schulz's matrices are rounded up to multiples of this.
   int64_t padTo = 32;
+  /// Whether the GPU has wgmma: sm_90a alone.
+  bool wgmma = false;
 };
 
 /// Spec to bound: every parameter has its function on tensors of static shape.

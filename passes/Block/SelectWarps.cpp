@@ -72,13 +72,12 @@ ConfigAttr mlir::block::selectForWarpProduct(Operation *product, Dot dot) {
       cast<RankedTensorType>(product->getResult(0).getType()).getShape();
   // Blocks of 128x128 reuse operands most; where they would leave processors
   // idle, 64x64. A thread holds 8x8 results, on tensor cores 32x32 of a warp or
-  // 64x32. A step's operands, in two buffers where they are small, fit into 48
-  // KiB; steps of bf16 are deep, since what a step costs besides is large.
+  // 64x32. Steps of bf16 are as deep as a swizzled row. Two steps are on their
+  // way while one is computed: 96 KiB for the largest, which all targets have.
   int64_t side = shape[0] * shape[1] >= 2048 * 2048 ? 128 : 64;
   int64_t warps = dot == Dot::ieee ? side * side / 64 / 32 : side / 16;
   SmallVector<int64_t> tile = {side, side, dot == Dot::bf16 ? 64 : 16};
-  int64_t stages = dot == Dot::bf16 && side == 128 ? 1 : 2;
   return ConfigAttr::get(product->getContext(), /*rows=*/0, /*chunk=*/0, tile,
-                         /*micro=*/{}, /*lanes=*/0, warps, stages,
+                         /*micro=*/{}, /*lanes=*/0, warps, /*stages=*/3,
                          /*maxnreg=*/0, dot);
 }

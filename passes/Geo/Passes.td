@@ -115,6 +115,23 @@ def ExpandCentering : GeoPass<"geo-expand-centering"> {
   }];
 }
 
+def RoundOperands : GeoPass<"geo-round-operands"> {
+  let summary = "round the operands of bf16 products where they are made";
+  let description = [{
+    A product with `geo.dot = #geo<dot bf16>` rounds its operands to bf16. This pass
+    writes the rounding down as a value of its own, once for all products that read
+    it, next to what makes the operand:
+
+    ```mlir
+    %xb = linalg.generic ... ins(%x : tensor<64x32xf32>) outs(... : tensor<64x32xbf16>) { arith.truncf }
+    %a = linalg.matmul {geo.dot = #geo<dot bf16>} ins(%xb, %xb : tensor<64x32xbf16>, ...) outs(... : tensor<32x32xf32>)
+    ```
+
+    The result is the same; a target that rounds by itself reads half the bytes, and
+    the rounding becomes a part of the kernel that computes the operand.
+  }];
+}
+
 def ConvertGeoToLinalg : GeoPass<"convert-geo-to-linalg"> {
   let summary = "write every geo op in terms of linalg on tensors";
   let description = [{

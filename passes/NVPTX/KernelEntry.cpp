@@ -156,17 +156,23 @@ KernelEntry KernelEntry::create(OpBuilder &builder, const KernelShape &shape) {
 }
 
 Value KernelEntry::createShared(OpBuilder &builder, StringRef name,
-                                Type element, int64_t count) {
+                                Type element, int64_t count, int64_t alignment,
+                                bool dynamic) {
   Location loc = func.getLoc();
-  auto array = LLVM::LLVMArrayType::get(element, count);
+  auto array = LLVM::LLVMArrayType::get(element, dynamic ? 0 : count);
   std::string symbol = (func.getName() + "_" + name).str();
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(func);
     LLVM::GlobalOp::create(builder, loc, array, /*isConstant=*/false,
-                           LLVM::Linkage::Internal, symbol, Attribute(),
-                           /*alignment=*/16, sharedSpace);
+                           dynamic ? LLVM::Linkage::External
+                                   : LLVM::Linkage::Internal,
+                           symbol, Attribute(), alignment, sharedSpace);
   }
+  if (dynamic)
+    func->setAttr(
+        BlockDialect::sharedAttrName,
+        builder.getI64IntegerAttr(count * element.getIntOrFloatBitWidth() / 8));
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
   return LLVM::AddressOfOp::create(builder, loc, pointer, symbol);
 }

@@ -45,9 +45,12 @@ struct KernelEntry {
   /// builder is left where its body goes, before the return.
   static KernelEntry create(OpBuilder &builder, const KernelShape &shape);
 
-  /// A block's memory of `bytes` bytes, for all its threads.
+  /// A block's memory of `count` elements, for all its threads. Dynamic memory,
+  /// of which there is one array a kernel, is what the launcher gives: its
+  /// bytes become the attribute `block.shared`.
   Value createShared(OpBuilder &builder, StringRef name, Type element,
-                     int64_t count);
+                     int64_t count, int64_t alignment = 16,
+                     bool dynamic = false);
 };
 
 } // namespace mlir::block

@@ -47,8 +47,8 @@ static bool isAligned(MemRefType type, int64_t width) {
   return !strides.empty() && strides.back() == 1;
 }
 
-int64_t mlir::block::alignedWidth(MemRefType type) {
-  for (int64_t width : {4, 2})
+int64_t mlir::block::alignedWidth(MemRefType type, int64_t most) {
+  for (int64_t width = most; width > 1; width /= 2)
     if (type.getShape().back() % width == 0 && isAligned(type, width))
       return width;
   return 1;
@@ -159,7 +159,9 @@ FailureOr<KernelShape> KernelShape::read(func::FuncOp func) {
     if (tile.size() != 3)
       return func.emitOpError("expected tile = [m, n, k] in the config of a "
                               "matrix product");
-    shape.symmetric = tile[0] == tile[1] && isGram(shape.product);
+    shape.symmetric =
+        tile[0] == tile[1] && shape.rows == shape.columns &&
+        (shape.product->hasAttr(symmetricAttrName) || isGram(shape.product));
   }
   shape.width = chooseWidth(shape);
   return shape;

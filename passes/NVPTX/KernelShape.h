@@ -19,6 +19,10 @@ namespace mlir::block {
 constexpr StringLiteral externalSlot = "external", workspaceSlot = "workspace",
                         scalarSlot = "scalar", constantSlot = "constant";
 
+/// Set on products that are symmetric but for rounding by whoever made them, in
+/// a dialect that is not known here.
+constexpr StringLiteral symmetricAttrName = "geo.symmetric";
+
 enum class KernelKind {
   Rows,    ///< results' first dimension counts rows
   Columns, ///< results are one row, made by sums over all rows
@@ -45,8 +49,8 @@ struct KernelShape {
   mutable linalg::LinalgOp product; ///< null if there is none
   /// Rows and columns of the results; columns is 1 where all are sums of rows.
   int64_t rows = 1, columns = 1;
-  /// The product is X^T X or X X^T and square tiles make it: blocks of the
-  /// lower half make both.
+  /// The product is symmetric, known by its attribute or as X^T X or X X^T, and
+  /// square tiles make it: blocks of the lower half make both.
   bool symmetric = false;
   /// Floats of the largest vector that all rows of memory are aligned to.
   int64_t width = 1;
@@ -59,9 +63,9 @@ struct KernelShape {
   static FailureOr<KernelShape> read(func::FuncOp func);
 };
 
-/// The floats of the largest vector, at most 4, that all rows of memory start
-/// at multiples of and consist of.
-int64_t alignedWidth(MemRefType type);
+/// The elements of the largest vector, at most `most`, that all rows of memory
+/// start at multiples of and consist of.
+int64_t alignedWidth(MemRefType type, int64_t most = 4);
 
 /// The columns that a block of a kernel of the kind `Columns` owns.
 constexpr int64_t columnsOfBlock(int64_t width) { return 32 * width; }

@@ -21,14 +21,22 @@ namespace mlir::block {
 using namespace mlir;
 using namespace mlir::block;
 
-static LogicalResult lower(const KernelShape &shape) {
+static std::unique_ptr<ProductEmitter>
+createProduct(OpBuilder &builder, KernelEntry &entry, const KernelShape &shape,
+              ThreadEmitter &values, bool wgmma) {
+  if (shape.config.getDot() == Dot::ieee)
+    return createFMAProduct(builder, entry, shape, values);
+  if (wgmma && isWarpgroupTile(shape.config))
+    return createWarpgroupProduct(builder, entry, shape, values);
+  return createMMAProduct(builder, entry, shape, values);
+}
+
+static LogicalResult lower(const KernelShape &shape, bool wgmma) {
   OpBuilder builder(shape.func.getContext());
   KernelEntry entry = KernelEntry::create(builder, shape);
   ThreadEmitter values(builder, entry, shape, /*wholeBlock=*/true);
   std::unique_ptr<ProductEmitter> product =
-      shape.config.getDot() == Dot::ieee
-          ? createFMAProduct(builder, entry, shape, values)
-          : createMMAProduct(builder, entry, shape, values);
+      createProduct(builder, entry, shape, values, wgmma);
   if (!product || failed(values.emitScalars()) || failed(product->emit())) {
     entry.func.erase();
     return failure();
@@ -51,7 +59,7 @@ struct LowerMatmulPass : block::impl::LowerMatmulBase<LowerMatmulPass> {
         return signalPassFailure();
       if (shape->kind != KernelKind::Product)
         continue;
-      if (failed(lower(*shape)))
+      if (failed(lower(*shape, wgmma)))
         return signalPassFailure();
     }
   }

@@ -71,8 +71,26 @@ def LowerMatmul : Pass<"block-lower-matmul", "::mlir::ModuleOp"> {
     through shared memory, sums stay in registers, and what follows the product in
     the kernel is evaluated where the sums are.
 
-    Operands are binary32 in memory. What does not fit the tile is masked.
+    | operands in memory | `dot` | way to shared memory |
+    | --- | --- | --- |
+    | f32 | `ieee`, `tf32x3` | `cp.async`, `stages` - 1 steps ahead |
+    | bf16 | `bf16` | the same |
+    | f32 | `bf16` | through registers, where they are rounded, into one or two buffers |
+
+    Operands go through registers too where `stages` is 1, where they are computed in
+    the kernel, and where their rows are aligned to less than four bytes. What is
+    outside of the matrix is not read and counts as zero. Shared memory of more than
+    48 KiB is dynamic: `block.shared` says how much.
+
+    A product that is symmetric (X^T X, or the attribute `geo.symmetric`) and has
+    square tiles is made by the blocks of the lower triangle of tiles, which write
+    their mirror image too; every pair comes from one sum.
+
+    With the option `wgmma`, for sm_90a, tiles of bf16 with 64 rows for every four warps
+    are made by `wgmma`.
   }];
+  let options = [
+    Option<"wgmma", "wgmma", "bool", "false", "the target has wgmma (sm_90a)">];
   let dependentDialects = [
     "mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
     "mlir::arith::ArithDialect", "mlir::math::MathDialect",

@@ -7,7 +7,6 @@
 #include "passes/NVPTX/ProductEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -25,7 +24,7 @@ ProductEmitter::ProductEmitter(OpBuilder &builder, KernelEntry &entry,
   n = tile[1];
   k = tile[2];
   depth = shape.product.getStaticLoopRanges()[2];
-  buffers = shape.config.getStages() == 1 ? 1 : 2;
+  buffers = std::max<int64_t>(1, shape.config.getStages());
   threads = 32 * entry.warps;
   thread = add(multiply(entry.warp, 32), entry.lane);
 }
@@ -51,6 +50,20 @@ Value ProductEmitter::divide(Value lhs, int64_t rhs) {
 }
 Value ProductEmitter::remainder(Value lhs, int64_t rhs) {
   return builder.createOrFold<arith::RemUIOp>(loc, lhs, constant(rhs));
+}
+
+Value ProductEmitter::indexIn(const OperandTile &tile, Value row,
+                              Value column) {
+  if (!tile.swizzled)
+    return add(multiply(row, tile.stride), column);
+  Value span = divide(column, spanOfSwizzle);
+  Value unit = divide(remainder(column, spanOfSwizzle), unitOfSwizzle);
+  unit = builder.createOrFold<arith::XOrIOp>(loc, unit,
+                                             remainder(row, rowsOfSwizzle));
+  Value index = add(multiply(span, tile.rows * spanOfSwizzle),
+                    multiply(row, spanOfSwizzle));
+  index = add(index, multiply(unit, unitOfSwizzle));
+  return add(index, remainder(column, unitOfSwizzle));
 }
 
 Value ProductEmitter::at(const OperandTile &tile, Value buffer, Value index,
@@ -80,13 +93,17 @@ LogicalResult ProductEmitter::readOperand(OperandTile &tile, unsigned number) {
     auto dim = dyn_cast<AffineDimExpr>(map.getResult(result));
     return dim ? int(dim.getPosition()) : -1;
   };
+  bool isRounded = shape.config.getDot() == Dot::bf16;
   unsigned outer = number; // of the loops m, n, k
-  bool fits = type && type.getRank() == 2 && type.getElementType().isF32() &&
+  bool fits = type && type.getRank() == 2 &&
+              (type.getElementType().isF32() ||
+               (isRounded && type.getElementType().isBF16())) &&
               ((dimOf(0) == int(outer) && dimOf(1) == 2) ||
                (dimOf(0) == 2 && dimOf(1) == int(outer)));
   if (!fits)
     return op->emitOpError("expected operand ")
-           << number << " to be a matrix of f32 over two of the loops";
+           << number << " to be a matrix of f32"
+           << (isRounded ? " or bf16" : "") << " over two of the loops";
   tile.alongDepth = dimOf(1) == 2;
   int64_t size = number == 0 ? m : n;
   tile.rows = tile.alongDepth ? size : k;
@@ -94,7 +111,8 @@ LogicalResult ProductEmitter::readOperand(OperandTile &tile, unsigned number) {
   tile.width = 1;
   if (auto read =
           tile.operand->get().getDefiningOp<bufferization::ToTensorOp>())
-    tile.width = alignedWidth(cast<MemRefType>(read.getBuffer().getType()));
+    tile.width = alignedWidth(cast<MemRefType>(read.getBuffer().getType()),
+                              128 / type.getElementTypeBitWidth());
   int64_t elements = tile.rows * tile.columns;
   if (tile.columns % tile.width != 0 ||
       threads % (tile.columns / tile.width) != 0 ||
@@ -104,101 +122,62 @@ LogicalResult ProductEmitter::readOperand(OperandTile &tile, unsigned number) {
            << tile.columns << " in vectors of " << tile.width
            << ": choose tile and warps otherwise";
   tile.units = elements / (threads * tile.width);
+  layOut(tile);
   return success();
 }
 
-LogicalResult ProductEmitter::readOperands() {
-  if (failed(readOperand(left, 0)) || failed(readOperand(right, 1)))
-    return failure();
-  int64_t bytes = 0;
-  for (OperandTile *tile : {&left, &right}) {
-    layOut(*tile);
-    bytes += buffers * tile->size() * tile->element.getIntOrFloatBitWidth() / 8;
-  }
-  constexpr int64_t most = 48 * 1024;
+void ProductEmitter::layOutRounded(OperandTile &tile) {
+  tile.element = builder.getBF16Type();
+  tile.swizzled = true;
+}
+
+/// Whether the operand goes to shared memory as it is, in vectors that
+/// asynchronous copies have: 4, 8 or 16 bytes.
+bool ProductEmitter::canCopy(const OperandTile &tile) const {
+  Value value = tile.operand->get();
+  return value.getDefiningOp<bufferization::ToTensorOp>() &&
+         getElementTypeOrSelf(value.getType()) == tile.element &&
+         tile.width * tile.elementBytes() >= 4;
+}
+
+/// One array for all buffers of both operands. What exceeds 48 KiB is dynamic:
+/// an array without a size, and its size is an attribute for the launcher.
+LogicalResult ProductEmitter::allocate() {
+  constexpr int64_t mostStatic = 48 * 1024;
+  constexpr int64_t most = 99 * 1024; // of the least of the targets
+  int64_t bytes = buffers * (left.bytes() + right.bytes());
   if (bytes > most)
     return shape.product->emitOpError("needs ")
            << bytes << " bytes of shared memory for tile = [" << m << ", " << n
            << ", " << k << "] and stages = " << buffers << ", more than the "
            << most << " that a block has";
-  for (auto [tile, name] : {std::pair(&left, "left"), {&right, "right"}})
-    tile->buffer = entry.createShared(builder, name, tile->element,
-                                      buffers * tile->size());
+  // The swizzle is one of addresses: it repeats after eight rows of 128 bytes.
+  int64_t alignment = left.swizzled ? 1024 : 16;
+  Value memory = entry.createShared(builder, "operands", builder.getI8Type(),
+                                    bytes, alignment, bytes > mostStatic);
+  left.buffer = memory;
+  right.buffer = LLVM::GEPOp::create(
+      builder, loc, memory.getType(), builder.getI8Type(), memory,
+      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(buffers * left.bytes()))},
+      LLVM::GEPNoWrapFlags::inbounds);
   return success();
 }
 
-/// This thread's part of an operand's tile at one step of the depth.
-FailureOr<ProductEmitter::Values> ProductEmitter::fetch(const OperandTile &tile,
-                                                        Value start) {
-  int64_t vectors = tile.columns / tile.width;
-  Value column = multiply(remainder(thread, vectors), tile.width);
-  Value row = divide(thread, vectors);
-  bool isLeft = tile.operand == left.operand;
-  Value outer0 = isLeft ? row0 : column0;
-  int64_t outerSize = isLeft ? shape.rows : shape.columns;
-  Values units;
-  for (int64_t unit = 0; unit < tile.units; ++unit) {
-    // Constants last: they become offsets of one address.
-    int64_t rows = unit * (threads / vectors);
-    Value outer =
-        tile.alongDepth ? add(add(outer0, row), rows) : add(outer0, column);
-    Value inner =
-        tile.alongDepth ? add(start, column) : add(add(start, row), rows);
-    ThreadPlace place;
-    place.index = tile.alongDepth ? Values{outer, inner} : Values{inner, outer};
-    place.along = 1;
-    place.width = tile.width;
-    for (auto [index, size, step] :
-         {std::tuple(outer, outerSize, isLeft ? m : n),
-          std::tuple(inner, depth, k)}) {
-      if (size % step == 0)
-        continue;
-      Value inside = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::ult, index, constant(size));
-      place.mask = place.mask
-                       ? arith::AndIOp::create(builder, loc, place.mask, inside)
-                             .getResult()
-                       : inside;
-    }
-    FailureOr<Value> value = values.evaluate(tile.operand->get(), place);
-    if (failed(value))
-      return failure();
-    units.push_back(*value);
-  }
-  return units;
-}
-
-void ProductEmitter::stash(const OperandTile &tile, ArrayRef<Value> units,
-                           Value buffer) {
-  int64_t vectors = tile.columns / tile.width;
-  Value column = multiply(remainder(thread, vectors), tile.width);
-  Value row = divide(thread, vectors);
-  int64_t bytes = tile.element.getIntOrFloatBitWidth() / 8;
-  Value first = tile.transposed ? add(multiply(column, tile.stride), row)
-                                : add(multiply(row, tile.stride), column);
-  for (auto [unit, value] : llvm::enumerate(units)) {
-    int64_t rows = unit * (threads / vectors);
-    Value stored = value;
-    if (tile.element.isBF16())
-      stored = arith::TruncFOp::create(
-          builder, loc, VectorType::get({tile.width}, tile.element), stored);
-    if (!tile.transposed) {
-      LLVM::StoreOp::create(builder, loc, stored,
-                            at(tile, buffer, first, rows * tile.stride),
-                            bytes * tile.width);
-      continue;
-    }
-    for (int64_t lane = 0; lane < tile.width; ++lane)
-      LLVM::StoreOp::create(builder, loc,
-                            vector::ExtractOp::create(builder, loc, stored,
-                                                      ArrayRef<int64_t>{lane}),
-                            at(tile, buffer, first, lane * tile.stride + rows),
-                            bytes);
-  }
+LogicalResult ProductEmitter::emit() {
+  if (failed(readOperand(left, 0)) || failed(readOperand(right, 1)))
+    return failure();
+  bool copies = buffers > 1 && canCopy(left) && canCopy(right);
+  if (!copies)
+    buffers = std::min<int64_t>(buffers, 2);
+  if (failed(allocate()))
+    return failure();
+  chooseTile();
+  FailureOr<Values> sums = copies ? emitPipeline() : emitThroughRegisters();
+  return failed(sums) ? failure() : emitAll(*sums);
 }
 
 //===----------------------------------------------------------------------===//
-// The loop over the depth
+// Results
 //===----------------------------------------------------------------------===//
 
 /// Which tile this block makes: down a panel of columns first, so that blocks
@@ -226,70 +205,33 @@ void ProductEmitter::chooseTile() {
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, i, j);
 }
 
-LogicalResult ProductEmitter::emit() {
-  if (failed(readOperands()))
-    return failure();
-  chooseTile();
-  auto bring = [&](Value start, Value buffer,
-                   llvm::function_ref<void()> meanwhile) -> LogicalResult {
-    values.enterScope();
-    FailureOr<Values> a = fetch(left, start), b = fetch(right, start);
-    values.leaveScope();
-    if (failed(a) || failed(b))
+/// All results of the block. On the diagonal of what is symmetric each pair is
+/// written from one sum: (i, j) and (j, i) may differ by rounding.
+LogicalResult ProductEmitter::emitAll(ValueRange sums) {
+  if (!shape.symmetric)
+    return finish(sums);
+  auto branch = scf::IfOp::create(builder, loc, onDiagonal,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  for (bool triangle : {true, false}) {
+    emitsTriangle = triangle;
+    builder.setInsertionPointToStart(triangle ? branch.thenBlock()
+                                              : branch.elseBlock());
+    if (failed(finish(sums)))
       return failure();
-    if (meanwhile) {
-      meanwhile();
-      if (buffers == 1) // All have read it.
-        NVVM::Barrier0Op::create(builder, loc);
-    }
-    stash(left, *a, buffer);
-    stash(right, *b, buffer);
-    NVVM::Barrier0Op::create(builder, loc);
-    return success();
-  };
-  if (failed(bring(constant(0), constant(0), nullptr)))
-    return failure();
-  int64_t steps = llvm::divideCeil(depth, k);
-  Values sums = start();
-  Value buffer = constant(0);
-  if (steps > 1) {
-    Values carried = sums;
-    carried.push_back(buffer);
-    auto loop = scf::ForOp::create(builder, loc, constant(k),
-                                   constant(steps * k), constant(k), carried);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value current = loop.getRegionIterArgs().back();
-    Value other = current;
-    if (buffers == 2)
-      other = arith::SubIOp::create(builder, loc, constant(1), current);
-    Values next;
-    if (failed(bring(loop.getInductionVar(), other, [&] {
-          next = step(current, loop.getRegionIterArgs().drop_back());
-        })))
-      return failure();
-    next.push_back(other);
-    scf::YieldOp::create(builder, loc, next);
-    sums.assign(loop.getResults().begin(), std::prev(loop.getResults().end()));
-    buffer = loop.getResults().back();
   }
-  return finish(step(buffer, sums));
+  return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-/// `width` results from (row, column + shift) on, where `sums` are the
-/// product's values there. Numbers within the matrix.
+/// `width` results from (row, column + shift) on, numbers within the matrix,
+/// where `sums` are the product's values there, under the mask, if any.
 LogicalResult ProductEmitter::emitAt(Value row, Value column, int64_t shift,
-                                     int64_t width, Value sums) {
+                                     int64_t width, Value sums, Value mask) {
   ThreadPlace place;
   place.index = {row, column};
   place.along = 1;
   place.shift = shift;
   place.width = width;
-  Value mask;
   for (auto [index, size, step] :
        {std::tuple(row, shape.rows, m),
         std::tuple(add(column, shift), shape.columns, n)}) {
@@ -334,10 +276,12 @@ LogicalResult ProductEmitter::emitAt(Value row, Value column, int64_t shift,
   return status;
 }
 
-LogicalResult ProductEmitter::emitResults(Value row, Value column,
-                                          int64_t shift, Value sums) {
+/// Writes the sums in pieces as wide as memory is aligned; on the diagonal one
+/// by one, those of the lower triangle and, mirrored, those below the diagonal.
+LogicalResult ProductEmitter::emitPieces(Value row, Value column, int64_t shift,
+                                         Value sums, bool mirrored) {
   int64_t width = cast<VectorType>(sums.getType()).getDimSize(0);
-  int64_t piece = std::min(width, shape.width);
+  int64_t piece = emitsTriangle ? 1 : std::min(width, shape.width);
   Value atRow = add(row0, row), atColumn = add(column0, column);
   for (int64_t first = 0; first < width; first += piece) {
     Value part = sums;
@@ -345,25 +289,56 @@ LogicalResult ProductEmitter::emitResults(Value row, Value column,
       part = vector::ExtractStridedSliceOp::create(
           builder, loc, sums, ArrayRef<int64_t>{first},
           ArrayRef<int64_t>{piece}, ArrayRef<int64_t>{1});
-    if (failed(emitAt(atRow, atColumn, shift + first, piece, part)))
+    Value mask;
+    if (emitsTriangle)
+      mask = arith::CmpIOp::create(builder, loc,
+                                   mirrored ? arith::CmpIPredicate::ult
+                                            : arith::CmpIPredicate::uge,
+                                   atRow, add(atColumn, shift + first));
+    if (failed(emitAt(atRow, atColumn, shift + first, piece, part, mask)))
       return failure();
   }
   return success();
+}
+
+LogicalResult ProductEmitter::emitResults(Value row, Value column,
+                                          int64_t shift, Value sums) {
+  return emitPieces(row, column, shift, sums, /*mirrored=*/false);
 }
 
 LogicalResult ProductEmitter::emitMirrored(Value row, Value column,
                                            int64_t shift, Value sums) {
   if (!shape.symmetric)
     return success();
-  // Here `row` runs along what are columns of the tile.
-  Value off =
-      arith::XOrIOp::create(builder, loc, onDiagonal,
-                            arith::ConstantIntOp::create(builder, loc, 1, 1));
-  auto branch = scf::IfOp::create(builder, loc, off);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
   std::swap(row0, column0);
-  LogicalResult status = emitResults(row, column, shift, sums);
+  LogicalResult status =
+      emitPieces(row, column, shift, sums, /*mirrored=*/true);
   std::swap(row0, column0);
   return status;
+}
+
+LogicalResult ProductEmitter::emitParts(ValueRange sums, Value row,
+                                        Value column, int64_t down,
+                                        int64_t across) {
+  Value row0 = add(row, divide(entry.lane, 4)),
+        column0 = add(column, multiply(remainder(entry.lane, 4), 2));
+  auto vectorOf = [&](ValueRange elements) -> Value {
+    auto type =
+        VectorType::get({int64_t(elements.size())}, builder.getF32Type());
+    return vector::FromElementsOp::create(builder, loc, type, elements);
+  };
+  for (int64_t i = 0; i < down; ++i)
+    for (int64_t half : {0, 1})
+      for (int64_t j = 0; j < across; ++j) {
+        int64_t down = i * 16 + half * 8;
+        ValueRange pair = sums.slice((i * across + j) * 4 + half * 2, 2);
+        if (failed(
+                emitResults(add(row0, down), column0, j * 8, vectorOf(pair))))
+          return failure();
+        for (int64_t lane : {0, 1})
+          if (failed(emitMirrored(add(column0, j * 8 + lane), row0, down,
+                                  vectorOf(pair.slice(lane, 1)))))
+            return failure();
+      }
+  return success();
 }

@@ -24,7 +24,8 @@ public:
 protected:
   void layOut(OperandTile &tile) override;
   Values start() override;
-  Values step(Value buffer, ValueRange sums) override;
+  Values step(Value buffer, ValueRange sums,
+              llvm::function_ref<void()> meanwhile) override;
   LogicalResult finish(ValueRange sums) override;
 
 private:
@@ -33,17 +34,18 @@ private:
     return vector::ExtractOp::create(builder, loc, vector,
                                      ArrayRef<int64_t>{lane});
   }
+  void load(const OperandTile &tile, Value buffer, Value first, int64_t term,
+            Value (&numbers)[4][8]);
+
   Value firstRow, firstColumn; ///< of this thread
 };
 } // namespace
 
-/// Rows of shared memory run along the outer dimension. A row is four numbers
-/// longer than the tile, so that a transposed tile is written to other banks
-/// row by row.
+/// As in memory. A row is four numbers longer than the tile, so that the rows
+/// that a warp reads start in different banks.
 void FMAProduct::layOut(OperandTile &tile) {
   tile.element = builder.getF32Type();
-  tile.transposed = tile.alongDepth;
-  tile.stride = (tile.transposed ? tile.rows : tile.columns) + 4;
+  tile.stride = tile.columns + 4;
 }
 
 ProductEmitter::Values FMAProduct::start() {
@@ -54,27 +56,57 @@ ProductEmitter::Values FMAProduct::start() {
   return Values(16, zero);
 }
 
-ProductEmitter::Values FMAProduct::step(Value buffer, ValueRange sums) {
-  Values next(sums);
-  auto load = [&](const OperandTile &tile, Value first, int64_t offset) {
-    return LLVM::LoadOp::create(builder, loc, quad(),
-                                at(tile, buffer, first, offset), 16);
+/// This thread's eight numbers of an operand for each of the terms `term` to
+/// `term + 3`: four from `first` on, four from half a tile further on. Where
+/// the depth is contiguous, a vector holds four terms, else four numbers of
+/// one.
+void FMAProduct::load(const OperandTile &tile, Value buffer, Value first,
+                      int64_t term, Value (&numbers)[4][8]) {
+  int64_t half = (tile.alongDepth ? tile.rows : tile.columns) / 2;
+  Value zero = constant(0);
+  Value index =
+      tile.alongDepth ? indexIn(tile, first, zero) : indexIn(tile, zero, first);
+  auto loadAt = [&](int64_t row, int64_t column) -> Value {
+    return LLVM::LoadOp::create(
+        builder, loc, quad(),
+        at(tile, buffer, index, row * tile.stride + column), 16);
   };
-  for (int64_t term = 0; term < k; ++term) {
-    Value rows[2], columns[2];
-    for (int64_t half : {0, 1}) {
-      rows[half] = load(left, firstRow, term * left.stride + half * m / 2);
-      columns[half] =
-          load(right, firstColumn, term * right.stride + half * n / 2);
+  if (tile.alongDepth) {
+    for (int64_t i = 0; i < 8; ++i) {
+      Value terms = loadAt(i / 4 * half + i % 4, term);
+      for (int64_t t = 0; t < 4; ++t)
+        numbers[t][i] = extract(terms, t);
     }
-    for (int64_t row = 0; row < 8; ++row) {
-      Value factor = vector::BroadcastOp::create(
-          builder, loc, quad(), extract(rows[row / 4], row % 4));
+    return;
+  }
+  for (int64_t t = 0; t < 4; ++t)
+    for (int64_t side : {0, 1}) {
+      Value four = loadAt(term + t, side * half);
+      for (int64_t i = 0; i < 4; ++i)
+        numbers[t][side * 4 + i] = extract(four, i);
+    }
+}
+
+ProductEmitter::Values FMAProduct::step(Value buffer, ValueRange sums,
+                                        llvm::function_ref<void()> meanwhile) {
+  meanwhile();
+  Values next(sums);
+  Value rows[4][8], columns[4][8];
+  for (int64_t term = 0; term < k; term += 4) {
+    load(left, buffer, firstRow, term, rows);
+    load(right, buffer, firstColumn, term, columns);
+    for (int64_t t = 0; t < 4; ++t)
       for (int64_t half : {0, 1}) {
-        Value &sum = next[row * 2 + half];
-        sum = math::FmaOp::create(builder, loc, factor, columns[half], sum);
+        Value right = vector::FromElementsOp::create(
+            builder, loc, quad(),
+            ValueRange(ArrayRef(columns[t] + half * 4, 4)));
+        for (int64_t row = 0; row < 8; ++row) {
+          Value factor =
+              vector::BroadcastOp::create(builder, loc, quad(), rows[t][row]);
+          Value &sum = next[row * 2 + half];
+          sum = math::FmaOp::create(builder, loc, factor, right, sum);
+        }
       }
-    }
   }
   return next;
 }
@@ -108,9 +140,9 @@ mlir::block::createFMAProduct(OpBuilder &builder, KernelEntry &entry,
                               const KernelShape &shape, ThreadEmitter &values) {
   ArrayRef<int64_t> tile = shape.config.getTile();
   if (tile[0] % 8 != 0 || tile[1] % 8 != 0 ||
-      tile[0] * tile[1] / 64 != 32 * shape.warps()) {
-    shape.func.emitOpError("expected a tile of 64 results a thread, 8x8, but "
-                           "got tile = [")
+      tile[0] * tile[1] / 64 != 32 * shape.warps() || tile[2] % 4 != 0) {
+    shape.func.emitOpError("expected a tile of 64 results a thread, 8x8, and "
+                           "steps of 4, but got tile = [")
         << tile << "] and warps = " << shape.warps();
     return nullptr;
   }

@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // mma.sync with operands of bf16 (m16n8k16) or tf32 (m16n8k8) and sums of
-// binary32. Operands are binary32 in memory: bf16 ones are rounded on their way
-// to shared memory; tf32 ones are split there into a leading and a remaining
-// part, x = hi + lo, and a product is lo hi + hi lo + hi hi, small terms first.
+// binary32. Operands of bf16 are read by ldmatrix. Operands for tf32 are
+// binary32 in memory and split when they are read from shared memory, into a
+// leading and a remaining part, x = hi + lo, and a product is lo hi + hi lo +
+// hi hi, small terms first.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/NVPTX/ProductEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::block;
@@ -35,7 +35,8 @@ public:
 protected:
   void layOut(OperandTile &tile) override;
   Values start() override;
-  Values step(Value buffer, ValueRange sums) override;
+  Values step(Value buffer, ValueRange sums,
+              llvm::function_ref<void()> meanwhile) override;
   LogicalResult finish(ValueRange sums) override;
 
 private:
@@ -44,8 +45,8 @@ private:
   struct Fragment {
     Values high, low;
   };
-  Values loadMatrices(const OperandTile &tile, Value buffer, Value index,
-                      int64_t offset, bool transpose);
+  Values loadMatrices(const OperandTile &tile, Value buffer, Value row,
+                      Value column, int64_t rowOffset);
   Fragment loadLeft(Value buffer, int64_t tile, int64_t term);
   void loadRight(Value buffer, int64_t term, SmallVectorImpl<Fragment> &parts);
   Value loadNumber(const OperandTile &tile, Value buffer, Value outer,
@@ -60,12 +61,13 @@ private:
 };
 } // namespace
 
-/// As in memory. The rows of eight 8x8 matrices of bf16, or the elements that a
-/// warp reads of a tf32 operand, start in different banks.
+/// As in memory, swizzled or such that the elements that a warp reads of a tf32
+/// operand start in different banks.
 void MMAProduct::layOut(OperandTile &tile) {
-  tile.element =
-      isBF16 ? Type(builder.getBF16Type()) : Type(builder.getF32Type());
-  tile.stride = tile.columns + (isBF16 || !tile.alongDepth ? 8 : 4);
+  if (isBF16)
+    return layOutRounded(tile);
+  tile.element = builder.getF32Type();
+  tile.stride = tile.columns + (tile.alongDepth ? 4 : 8);
 }
 
 ProductEmitter::Values MMAProduct::start() {
@@ -84,17 +86,20 @@ ProductEmitter::Values MMAProduct::start() {
 //===----------------------------------------------------------------------===//
 
 /// Four 8x8 matrices of bf16; lane i gives the address of row i % 8 of matrix
-/// i / 8.
+/// i / 8, `rowOffset` rows, a multiple of 8, beyond `row`. They are transposed
+/// where memory is.
 ProductEmitter::Values MMAProduct::loadMatrices(const OperandTile &tile,
-                                                Value buffer, Value index,
-                                                int64_t offset,
-                                                bool transpose) {
+                                                Value buffer, Value row,
+                                                Value column,
+                                                int64_t rowOffset) {
   MLIRContext *context = builder.getContext();
   Type i32 = builder.getI32Type();
   auto type = LLVM::LLVMStructType::getLiteral(context, {i32, i32, i32, i32});
+  Value address =
+      at(tile, buffer, indexIn(tile, row, column), rowOffset * spanOfSwizzle);
   Value four = NVVM::LdMatrixOp::create(
-      builder, loc, type, at(tile, buffer, index, offset), 4,
-      transpose ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      builder, loc, type, address, 4,
+      tile.alongDepth ? NVVM::MMALayout::row : NVVM::MMALayout::col,
       NVVM::LdStMatrixShapeAttr::get(context, 8, 8),
       NVVM::LdStMatrixEltType::B16);
   Values registers;
@@ -151,22 +156,14 @@ MMAProduct::Fragment MMAProduct::loadLeft(Value buffer, int64_t tile,
                                      row + outer, term + inner));
     return split(numbers);
   }
-  Value index;
-  int64_t offset;
-  if (left.alongDepth) {
-    Value lane = add(firstRow, remainder(entry.lane, 16));
-    index =
-        add(multiply(lane, left.stride), multiply(divide(entry.lane, 16), 8));
-    offset = row * left.stride + term;
-  } else {
-    Value lane =
-        add(remainder(entry.lane, 8), multiply(divide(entry.lane, 16), 8));
-    index =
-        add(multiply(lane, left.stride),
-            add(firstRow, multiply(remainder(divide(entry.lane, 8), 2), 8)));
-    offset = term * left.stride + row;
-  }
-  return {loadMatrices(left, buffer, index, offset, !left.alongDepth), {}};
+  if (left.alongDepth)
+    return {loadMatrices(left, buffer, add(firstRow, remainder(entry.lane, 16)),
+                         add(multiply(divide(entry.lane, 16), 8), term), row),
+            {}};
+  Value inner =
+      add(remainder(entry.lane, 8), multiply(divide(entry.lane, 16), 8));
+  Value outer = add(firstRow, multiply(remainder(divide(entry.lane, 8), 2), 8));
+  return {loadMatrices(left, buffer, inner, add(outer, row), term), {}};
 }
 
 /// All columns of this warp, terms from `term` on.
@@ -184,20 +181,17 @@ void MMAProduct::loadRight(Value buffer, int64_t term,
   }
   // Two parts a load.
   for (int64_t tile = 0; tile < across; tile += 2) {
-    Value index;
-    int64_t offset;
+    Values four;
     if (right.alongDepth) {
-      Value lane = add(firstColumn, add(remainder(entry.lane, 8),
-                                        multiply(divide(entry.lane, 16), 8)));
-      index = add(multiply(lane, right.stride),
-                  multiply(remainder(divide(entry.lane, 8), 2), 8));
-      offset = tile * 8 * right.stride + term;
+      Value outer = add(firstColumn, add(remainder(entry.lane, 8),
+                                         multiply(divide(entry.lane, 16), 8)));
+      Value inner = multiply(remainder(divide(entry.lane, 8), 2), 8);
+      four = loadMatrices(right, buffer, outer, add(inner, term), tile * 8);
     } else {
-      index = add(multiply(remainder(entry.lane, 16), right.stride),
-                  add(firstColumn, multiply(divide(entry.lane, 16), 8)));
-      offset = term * right.stride + tile * 8;
+      Value outer = add(firstColumn, multiply(divide(entry.lane, 16), 8));
+      four = loadMatrices(right, buffer, remainder(entry.lane, 16),
+                          add(outer, tile * 8), term);
     }
-    Values four = loadMatrices(right, buffer, index, offset, !right.alongDepth);
     parts.push_back({{four[0], four[1]}, {}});
     parts.push_back({{four[2], four[3]}, {}});
   }
@@ -222,7 +216,9 @@ void MMAProduct::multiplyAdd(ArrayRef<Value> a, ArrayRef<Value> b,
     sums[i] = LLVM::ExtractValueOp::create(builder, loc, four, i);
 }
 
-ProductEmitter::Values MMAProduct::step(Value buffer, ValueRange sums) {
+ProductEmitter::Values MMAProduct::step(Value buffer, ValueRange sums,
+                                        llvm::function_ref<void()> meanwhile) {
+  meanwhile();
   Values next(sums);
   for (int64_t term = 0; term < k; term += isBF16 ? 16 : 8) {
     SmallVector<Fragment> columns;
@@ -243,26 +239,7 @@ ProductEmitter::Values MMAProduct::step(Value buffer, ValueRange sums) {
 }
 
 LogicalResult MMAProduct::finish(ValueRange sums) {
-  Value row0 = add(firstRow, group),
-        column0 = add(firstColumn, multiply(member, 2));
-  auto vectorOf = [&](ValueRange elements) -> Value {
-    auto type =
-        VectorType::get({int64_t(elements.size())}, builder.getF32Type());
-    return vector::FromElementsOp::create(builder, loc, type, elements);
-  };
-  for (int64_t i = 0; i < down; ++i)
-    for (int64_t half : {0, 1})
-      for (int64_t j = 0; j < across; ++j) {
-        int64_t row = i * 16 + half * 8;
-        ValueRange pair = sums.slice((i * across + j) * 4 + half * 2, 2);
-        if (failed(emitResults(add(row0, row), column0, j * 8, vectorOf(pair))))
-          return failure();
-        for (int64_t lane : {0, 1})
-          if (failed(emitMirrored(add(column0, j * 8 + lane), row0, row,
-                                  vectorOf(pair.slice(lane, 1)))))
-            return failure();
-      }
-  return success();
+  return emitParts(sums, firstRow, firstColumn, down, across);
 }
 
 std::unique_ptr<ProductEmitter>
@@ -271,14 +248,17 @@ mlir::block::createMMAProduct(OpBuilder &builder, KernelEntry &entry,
   ArrayRef<int64_t> tile = shape.config.getTile();
   int64_t across = entry.warps / MMAProduct::warpsDown;
   bool isBF16 = shape.config.getDot() == Dot::bf16;
-  if (entry.warps % MMAProduct::warpsDown != 0 ||
-      tile[0] % (16 * MMAProduct::warpsDown) != 0 || tile[1] % (16 * across) ||
-      tile[2] % (isBF16 ? 16 : 8) != 0) {
+  int64_t side = isBF16 ? spanOfSwizzle : 8;
+  bool fits = entry.warps % MMAProduct::warpsDown == 0 &&
+              tile[0] % (16 * MMAProduct::warpsDown) == 0 &&
+              tile[1] % (16 * across) == 0 &&
+              llvm::all_of(tile, [&](int64_t n) { return n % side == 0; });
+  if (!fits) {
     shape.func.emitOpError("expected ")
         << entry.warps
-        << " warps, two rows of them, to share the tile in parts of 16x16 "
-           "and steps of "
-        << (isBF16 ? 16 : 8) << ", but got tile = [" << tile << "]";
+        << " warps, two rows of them, to share in parts of 16x16 a tile of "
+           "multiples of "
+        << side << ", but got tile = [" << tile << "]";
     return nullptr;
   }
   return std::make_unique<MMAProduct>(builder, entry, shape, values);

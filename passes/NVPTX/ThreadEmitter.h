@@ -65,6 +65,8 @@ public:
   /// A scalar if the value is the same along the vector, else a vector.
   FailureOr<Value> evaluate(Value tensor, const ThreadPlace &place);
   LogicalResult write(Value value, Value memory, const ThreadPlace &place);
+  /// The address in `memory` of the first element of `place`.
+  Value pointTo(Value memory, const ThreadPlace &place);
   /// Says what `tensor` is at `place`, from here on.
   void remember(Value tensor, const ThreadPlace &place, Value value) {
     known.remember(tensor, place, value);

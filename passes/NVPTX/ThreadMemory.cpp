@@ -64,6 +64,11 @@ Value ThreadEmitter::address(Value memory, const ThreadPlace &place,
   return base;
 }
 
+Value ThreadEmitter::pointTo(Value memory, const ThreadPlace &place) {
+  int64_t alignment;
+  return address(memory, place, 0, alignment);
+}
+
 /// What `make` makes where the mask holds, zeros elsewhere.
 Value ThreadEmitter::underMask(Value mask, Type type,
                                llvm::function_ref<Value()> make) {

@@ -51,7 +51,7 @@ func.func @long(%x: memref<100x8192xf32>, %y: memref<100x8192xf32>) attributes {
 
 // Small tiles fill the device, large ones reuse operands.
 // CHECK-LABEL: func.func @small(
-// CHECK-SAME:    #block.config<tile = [64, 64, 16], warps = 2, stages = 2>
+// CHECK-SAME:    #block.config<tile = [64, 64, 16], warps = 2, stages = 3>
 func.func @small(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %z: memref<512x512xf32>) attributes {block.kernel} {
   %xt = bufferization.to_tensor %x restrict : memref<512x512xf32> to tensor<512x512xf32>
   %yt = bufferization.to_tensor %y restrict : memref<512x512xf32> to tensor<512x512xf32>
@@ -64,7 +64,7 @@ func.func @small(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %z: memref<51
 }
 
 // CHECK-LABEL: func.func @large(
-// CHECK-SAME:    #block.config<tile = [128, 128, 16], warps = 8, stages = 2>
+// CHECK-SAME:    #block.config<tile = [128, 128, 16], warps = 8, stages = 3>
 func.func @large(%x: memref<4096x4096xf32>, %y: memref<4096x4096xf32>, %z: memref<4096x4096xf32>) attributes {block.kernel} {
   %xt = bufferization.to_tensor %x restrict : memref<4096x4096xf32> to tensor<4096x4096xf32>
   %yt = bufferization.to_tensor %y restrict : memref<4096x4096xf32> to tensor<4096x4096xf32>

@@ -30,14 +30,17 @@ class Device:
         self.call("cuModuleLoadData", ctypes.byref(module), buffer)
         return module
 
-    def launch(self, module, name, grid, warps, args):
+    def launch(self, module, name, grid, warps, args, shared=0):
         function = ctypes.c_void_p()
         self.call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
+        if shared > 48 * 1024:
+            most_dynamic_shared = 8
+            self.call("cuFuncSetAttribute", function, most_dynamic_shared, shared)
         values = [ctypes.c_uint64(a.address if isinstance(a, Buffer) else a) for a in args]
         pointers = (ctypes.c_void_p * len(values))(
             *[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values]
         )
-        self.call("cuLaunchKernel", function, *grid, 32, warps, 1, 0, None, pointers, None)
+        self.call("cuLaunchKernel", function, *grid, 32, warps, 1, shared, None, pointers, None)
         self.call("cuCtxSynchronize")
 
 
@@ -61,6 +64,12 @@ class Buffer:
         address = ctypes.c_uint64(self.address)
         self.device.call("cuMemcpyDtoH_v2", self.at(), address, ctypes.c_size_t(self.bytes()))
         return list(self.host)
+
+
+def brain(device, numbers):
+    """A buffer of the numbers in bf16, rounded to nearest, ties to even."""
+    bits = array.array("I", array.array("f", numbers).tobytes())
+    return Buffer(device, [(x + 0x7FFF + (x >> 16 & 1)) >> 16 for x in bits], "H")
 
 
 def normal(count, seed, scale=1.0):
