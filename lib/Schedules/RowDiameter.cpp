@@ -13,7 +13,7 @@ using namespace steep::schedules;
 
 namespace {
 
-constexpr int64_t block = 64, columnPadding = 32, denseEdges = 768;
+constexpr int64_t block = 64, columnPadding = 32, denseEdges = 768, star = 32;
 
 int64_t roundUp(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
@@ -48,8 +48,8 @@ void addNewton(Sum &sum, int64_t rows, int64_t stride) {
   sum.add(m, 4, 2); // pairs
   sum.add(m, 8, 3);
   sum.add((rows * rows + 7) / 8, 1);
-  sum.add(3 * rows, 8); // candidates
-  sum.add(3 * rows, 4);
+  sum.add(4 * rows, 8); // candidates
+  sum.add(4 * rows, 4);
   sum.addCloud(padded, stride, 8);
   sum.addFactor(padded, 8);
   sum.add(points, 8, 3);
@@ -59,6 +59,10 @@ void addNewton(Sum &sum, int64_t rows, int64_t stride) {
   sum.add(denseSide * denseSide, 8, 2);
   sum.add(dense * stride, 8, 2);
   if (m > denseEdges) {
+    sum.add(m, 4); // stars
+    sum.add(rows + 1, 4);
+    sum.add(m * star, 4);
+    sum.add(star * stride, 8);
     sum.addFactor(padded, 4);
     sum.add(points, 4, 3);
   }
@@ -95,6 +99,18 @@ int64_t steep::schedules::rowDiameterBytes(RowDiameterForm form, int64_t rows,
   sum.add(rows, 8);
   sum.add(std::min(rows, columns) * stride, 8);
   addNewton(sum, rows, stride);
+  return sum.bytes;
+}
+
+int64_t steep::schedules::measureBytes(int64_t rows, int64_t columns) {
+  const int64_t stride = roundUp(columns, columnPadding);
+  const int64_t padded = roundUp(rows, block);
+  Sum sum;
+  sum.add(padded * stride, 8);
+  sum.add(padded, 8, 2);
+  sum.add(rows, 4);
+  sum.add(20 * stride, 8);
+  sum.addCloud(padded, stride, 4);
   return sum.bytes;
 }
 

@@ -29,6 +29,9 @@ RowDiameterLimits rowDiameterLimits(RowDiameterForm form);
 /// -1 where the form does not serve the size.
 int64_t rowDiameterBytes(RowDiameterForm form, int64_t rows, int64_t columns);
 
+/// Bytes of the work space of a measurement by the host: O(V d).
+int64_t measureBytes(int64_t rows, int64_t columns);
+
 /// sqrt((k+1)/(2k)), k = min(rows - 1, columns): what projected RowNorm reaches
 /// of the exact oracle's decrease, whatever the gradient (arXiv:2608.22253, by
 /// Jung's theorem). 1 for a single row.

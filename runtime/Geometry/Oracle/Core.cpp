@@ -15,3 +15,4 @@
 #include "runtime/Geometry/Oracle/Presolve.cpp"
 #include "runtime/Geometry/Oracle/Repair.cpp"
 #include "runtime/Geometry/Oracle/Solve.cpp"
+#include "runtime/Geometry/Oracle/Stars.cpp"

@@ -34,7 +34,7 @@ void Newton::lay(Arena &arena, int64_t rows, int64_t mostStride) {
   panels = arena.take<double>(most * mostStride);
   flow = arena.take<double>(most * mostStride);
   degrees = arena.take<double>(most + mostStride);
-  double **vectors[] = {&dw, &dz, &rhs, &r, &p, &ap, &diagonal};
+  double **vectors[] = {&dw, &dz, &rhs, &r, &p, &ap, &scaled};
   for (double **vector : vectors)
     *vector = arena.take<double>(roundUp(m, blockSize));
   // One of the two is used, as the number of pairs says.
@@ -46,6 +46,7 @@ void Newton::lay(Arena &arena, int64_t rows, int64_t mostStride) {
   edgeRows = arena.take<double>(roundUp(dense, blockSize) * mostStride);
   edgeColumns = arena.take<double>(roundUp(dense, blockSize) * mostStride);
   if (m > denseEdges) {
+    stars.lay(arena, rows, m, mostStride);
     rounded.lay(arena, most);
     x32 = arena.take<float>(most * mostStride);
     panels32 = arena.take<float>(most * mostStride);
@@ -190,7 +191,6 @@ double Newton::measurePairs() {
 /// D(X), an upper bound within rounding, and for every row the longest pairs
 /// that have no tension yet.
 void Newton::sweep() {
-  constexpr int64_t wanted = 2;
   cloud.load(x, count, stride, 1);
   found.clear(count);
   const double least = larger(1, edgeDiameter * edgeDiameter);
@@ -204,8 +204,8 @@ void Newton::sweep() {
       const int64_t j = j0 + c;
       if (j <= i || !(d[c] > least) || edges.has(i, j))
         continue;
-      found.offer(i, j, d[c], wanted);
-      found.offer(j, i, d[c], wanted);
+      found.offer(i, j, d[c], BestPairs::kept);
+      found.offer(j, i, d[c], BestPairs::kept);
     }
   });
   diameter = __builtin_sqrt(longest + cloud.margin());
@@ -279,7 +279,7 @@ void Newton::evaluate(double *best, Report &report) {
 bool Newton::wantsCuts(double tolerance) const {
   const double gap = upper - value / edgeDiameter;
   return violation > 0.02 * tolerance &&
-         (gap < 3 * violation * upper || gap < 0.3 * tolerance * upper);
+         (gap < violation * upper || gap < 0.3 * tolerance * upper);
 }
 
 /// Forgets pairs that carry nothing and are short.
@@ -304,11 +304,11 @@ void Newton::dropIdle() {
 void Newton::addCuts() {
   const double m = static_cast<double>(edges.count);
   const double least =
-      larger(1, edgeDiameter * edgeDiameter) * (1 + 0.2 * violation);
+      larger(1, edgeDiameter * edgeDiameter) * (1 + 0.05 * violation);
   const double centre = larger(mu, 1e-2 * violation / m);
   dropIdle();
   for (int64_t i = 0; i < count; ++i)
-    for (int64_t k = 0; k < 2; ++k) {
+    for (int64_t k = 0; k < BestPairs::kept; ++k) {
       const double length = found.scores[i * BestPairs::kept + k];
       const int64_t j = found.partners[i * BestPairs::kept + k];
       if (j < 0 || !(length > least))

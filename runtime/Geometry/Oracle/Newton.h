@@ -25,6 +25,7 @@
 #define STEEP_RUNTIME_GEOMETRY_ORACLE_NEWTON_H
 
 #include "runtime/Geometry/Oracle/Core.h"
+#include "runtime/Geometry/Oracle/Stars.h"
 #include "runtime/Geometry/Oracle/Sweep.h"
 
 namespace steep::oracle::STEEP_ORACLE_ISA {
@@ -76,7 +77,7 @@ struct Edges {
 
 /// For every row, the pairs that score best, as far as they are kept.
 struct BestPairs {
-  static constexpr int64_t kept = 3;
+  static constexpr int64_t kept = 4;
   double *scores = nullptr; ///< rows x kept, descending
   int32_t *partners = nullptr;
 
@@ -151,10 +152,11 @@ private:
   float *x32 = nullptr, *panels32 = nullptr, *flow32 = nullptr;
   // Of the Newton system.
   Factor<double> hessian;
+  Stars stars;
   double *inverse = nullptr, *inversePanels = nullptr;
   double *edgeRows = nullptr, *edgeColumns = nullptr;
   double *dw = nullptr, *dz = nullptr, *rhs = nullptr, *degrees = nullptr;
-  double *r = nullptr, *p = nullptr, *ap = nullptr, *diagonal = nullptr;
+  double *r = nullptr, *p = nullptr, *ap = nullptr, *scaled = nullptr;
   // What the last iterate was like.
   double mu = 0, diameter = 0, edgeDiameter = 0, value = 0, upper = 0;
   double stepW = 0, stepZ = 0, violation = 0;
