@@ -159,6 +159,20 @@ struct Divisor {
 Value createInverseNorm(OpBuilder &b, Location loc, Value matrix,
                         const Divisor &divisor, Type element);
 
+//===----------------------------------------------------------------------===//
+// Measurements by the host
+//===----------------------------------------------------------------------===//
+
+/// Fails where a matrix is larger than the host's functions serve, or a second
+/// one is not as wide as the first.
+LogicalResult verifyMeasure(Operation *op);
+/// Says that the host computes `op`.
+FailureOr<SmallVector<Value>> refuseDecomposition(Operation *op);
+/// Bytes of work space.
+int64_t getMeasureBytes(Operation *op);
+/// Those bytes, the matrix's rows and columns, the rows of a second one.
+SmallVector<TypedAttr> getMeasureConstants(Operation *op);
+
 } // namespace mlir::geo::detail
 
 #endif // STEEP_DIALECTS_GEO_GEODETAIL_H

@@ -88,4 +88,20 @@ def Geo_HostKernelOpInterface : OpInterface<"HostKernelOpInterface"> {
   ];
 }
 
+def Geo_MeasureOpInterface : OpInterface<"MeasureOpInterface"> {
+  let cppNamespace = "::mlir::geo";
+  let description = [{
+    An op that looks at what a step computes and changes nothing of it: no
+    projection is kept because of it.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The matrix that is centred before it is measured, or null.
+      }], "::mlir::Value", "getCenteredInput", (ins), "", "return {};">,
+    InterfaceMethod<[{
+        Told that facts make this centring redundant.
+      }], "void", "assumeCentered", (ins), "", "return;">
+  ];
+}
+
 #endif // STEEP_DIALECTS_GEO_GEOINTERFACES_TD

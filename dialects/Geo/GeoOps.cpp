@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
 #include "dialects/Geo/GeoDetail.h"
+#include "dialects/Geo/Number.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -135,9 +136,9 @@ static SettingKind getSettingKind(StringRef name) {
              SettingKind::count)
       .Case("restarts", SettingKind::counts)
       .Case("schedule", SettingKind::textOrTable)
-      .Cases({"kind", "order", "then", "normalization", "form"},
+      .Cases({"kind", "order", "then", "normalization", "form", "ball"},
              SettingKind::text)
-      .Cases({"nesterov", "cautious"}, SettingKind::flag)
+      .Cases({"nesterov", "cautious", "assumes_centered"}, SettingKind::flag)
       .Default(SettingKind::none);
 }
 
@@ -242,7 +243,8 @@ static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
     return parser.emitError(loc, "setting '") << name << "' is given twice";
   if (succeeded(parser.parseOptionalEqual())) {
     loc = parser.getCurrentLocation();
-    if (parser.parseAttribute(value))
+    if (kind == SettingKind::number ? parseNumber(parser, value)
+                                    : parser.parseAttribute(value))
       return failure();
   }
   Attribute converted = isForeign ? value : convertSetting(kind, value);
@@ -371,10 +373,15 @@ std::string geo::detail::str(double value) {
 LogicalResult geo::detail::verifyBeta(Operation *op, StringRef name,
                                       APFloat beta) {
   double value = beta.convertToDouble();
-  if (value >= 0 && value < 1)
-    return success();
-  return op->emitOpError("expected ")
-         << name << " in [0, 1), but got " << str(value);
+  if (!(value >= 0 && value < 1))
+    return op->emitOpError("expected ")
+           << name << " in [0, 1), but got " << str(value);
+  // An average that keeps all of itself learns nothing.
+  if (static_cast<float>(value) == 1)
+    return op->emitOpError("expected ")
+           << name << " to be less than 1 in f32 too, but "
+           << getShortest(value) << " rounds to 1";
+  return success();
 }
 
 LogicalResult geo::detail::verifyEps(Operation *op, APFloat eps) {

@@ -461,5 +461,6 @@ include "dialects/Geo/GeoMoments.td"
 include "dialects/Geo/GeoSpectral.td"
 include "dialects/Geo/GeoNeighbours.td"
 include "dialects/Geo/GeoOracles.td"
+include "dialects/Geo/GeoMeasure.td"
 
 #endif // STEEP_DIALECTS_GEO_GEOOPS_TD

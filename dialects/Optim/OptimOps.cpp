@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Geo/Number.h"
 #include "dialects/Optim/Optim.h"
 #include "dialects/Optim/OptimDetail.h"
 #include "mlir/IR/Builders.h"
@@ -37,7 +38,14 @@ static void printFacts(OpAsmPrinter &printer, Operation *, ArrayAttr facts) {
 }
 
 static ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate) {
-  return parser.parseAttribute(rate, parser.getBuilder().getF64Type());
+  SMLoc loc = parser.getCurrentLocation();
+  Attribute value;
+  if (geo::parseNumber(parser, value))
+    return failure();
+  rate = dyn_cast<FloatAttr>(value);
+  if (rate && rate.getType().isF64())
+    return success();
+  return parser.emitError(loc, "expected a float (f64), but got ") << value;
 }
 
 static void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate) {
@@ -74,6 +82,38 @@ static void printMatrices(OpAsmPrinter &printer, Operation *op,
     return;
   printer << " : ";
   llvm::interleaveComma(types, printer);
+}
+
+/// `measures(%a "name", %b "other")`, or nothing.
+static ParseResult
+parseMeasures(OpAsmParser &parser,
+              SmallVectorImpl<OpAsmParser::UnresolvedOperand> &measures,
+              ArrayAttr &names) {
+  SmallVector<Attribute> read;
+  auto parseMeasure = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseOperand(measures.emplace_back()) ||
+        parser.parseString(&name))
+      return failure();
+    read.push_back(parser.getBuilder().getStringAttr(name));
+    return success();
+  };
+  if (succeeded(parser.parseOptionalKeyword("measures")) &&
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseMeasure))
+    return failure();
+  names = parser.getBuilder().getArrayAttr(read);
+  return success();
+}
+
+static void printMeasures(OpAsmPrinter &printer, Operation *,
+                          OperandRange measures, ArrayAttr names) {
+  if (measures.empty())
+    return;
+  printer << " measures(";
+  llvm::interleaveComma(llvm::zip(measures, names), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << ' ' << std::get<1>(pair);
+  });
+  printer << ')';
 }
 
 #define GET_OP_CLASSES
@@ -219,7 +259,7 @@ LogicalResult RuleOp::verify() {
 /// count: it may be erased.
 static llvm::SmallPtrSet<Operation *, 16> getLiveOps(RuleOp rule) {
   llvm::SmallPtrSet<Operation *, 16> live;
-  SmallVector<Value> values(rule.getYield().getValues());
+  SmallVector<Value> values(rule.getYield()->getOperands());
   while (!values.empty()) {
     Operation *op = values.pop_back_val().getDefiningOp();
     // Of an op with a body, all that the body reads.
@@ -253,6 +293,25 @@ static LogicalResult verifyStates(RuleOp rule) {
       return yield.emitOpError("expected a new value of state ")
              << name << ", but got the old one: it starts at zero and would "
              << "stay there";
+  }
+  return success();
+}
+
+LogicalResult YieldOp::verify() {
+  if (getMeasures().size() != getMeasureNames().size())
+    return emitOpError("expected ")
+           << getMeasureNames().size()
+           << " measures, one for each name, but got " << getMeasures().size();
+  llvm::SmallDenseSet<StringRef> seen;
+  for (Attribute name : getMeasureNames()) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    if (!isIdentifier(text))
+      return emitOpError("expected the name of a measure to be an identifier, "
+                         "but got ")
+             << name;
+    if (!seen.insert(text).second)
+      return emitOpError("expected measures of different names, but ")
+             << name << " occurs twice";
   }
   return success();
 }
@@ -442,6 +501,8 @@ LogicalResult ParameterOp::verify() {
 LogicalResult BatchOp::verify() {
   if (getParameters().empty())
     return emitOpError("expected at least one parameter");
+  if (getMeasures() && getMeasures()->empty())
+    return emitOpError("expected at least one measure");
   DenseI64ArrayAttr rows = getRowsAttr();
   if (!rows)
     return success();

@@ -232,6 +232,15 @@ def Optim_RuleOp : Optim_Op<"rule", [
   }];
 }
 
+/// What a rule measures: one number in f64, as a tensor of rank 0.
+def Optim_Number : Type<CPred<[{
+      ::llvm::isa<::mlir::RankedTensorType>($_self) &&
+      ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0 &&
+      ::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isF64()
+    }]>, "a tensor<f64>", "::mlir::RankedTensorType">,
+    BuildableType<
+      "::mlir::RankedTensorType::get({}, $_builder.getF64Type())">;
+
 def Optim_ScalarsOp : Optim_Op<"scalars", [
     Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "take the run-time numbers of a step apart";
@@ -255,22 +264,37 @@ def Optim_ScalarsOp : Optim_Op<"scalars", [
 }
 
 def Optim_YieldOp : Optim_Op<"yield", [
-    Pure, Terminator, HasParent<"RuleOp">]> {
+    Pure, Terminator, HasParent<"RuleOp">, AttrSizedOperandSegments]> {
   let summary = "end a rule with the new weight and the new state";
   let description = [{
     The new weight first, then the states as declared. Types are written only
     where one of them is not `tensor<?x?xf32>`.
+
+    `measures` are numbers (`tensor<f64>`) under names of their own, for who
+    calls the step: a certificate, the row diameter of the increment. They are
+    computed where the caller asks for measures, and cost nothing where it does
+    not; the weight and the states have the same bits either way.
 
     Example:
 
     ```mlir
     optim.yield %u1, %b1
     optim.yield %u1, %b1 : tensor<8x4xf32>, tensor<8x4xf32>
+    optim.yield %u1, %b1 measures(%ratio "certificate", %d "diameter")
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$values);
-  let builders = [OpBuilder<(ins), [{ /* nothing yielded */ }]>];
-  let assemblyFormat = "custom<Matrices>($values, type($values)) attr-dict";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values,
+                       Variadic<Optim_Number>:$measures,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$measure_names);
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, ::mlir::ValueRange(), ::mlir::ValueRange(),
+          $_builder.getStrArrayAttr({}));
+  }]>];
+  let assemblyFormat = [{
+    custom<Matrices>($values, type($values)) ``
+    custom<Measures>($measures, $measure_names) attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -308,6 +332,10 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
     Later stages erase them, so their presence is checked by those who read
     them, not here.
 
+    Where the rule yields measures, `measured` names the two updates that
+    compute them as well, without and with the increment, and the measures in
+    their order.
+
     A matrix may be a part of its parameter: `rows` gives the first row of each,
     in the parameter seen as rows of the matrix's width. It is left out where
     all start at row 0, as a parameter that is one matrix does.
@@ -319,13 +347,21 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
       squares @squares_512x512 ["blocks.0.attn.q.weight", "blocks.0.attn.k.weight"]
     optim.batch @muon_512x512 update @muon_512x512_update
       squares @squares_512x512 ["qkv", "qkv", "qkv"] rows [0, 512, 1024]
+    optim.batch @rownorm_1000x64 update @rownorm_1000x64_update
+      squares @squares_1000x64 ["lm_head.weight"]
+      measured @rownorm_1000x64_measured, @rownorm_1000x64_update_measured
+      ["certificate"]
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$function, FlatSymbolRefAttr:$update,
                        FlatSymbolRefAttr:$squares, StrArrayAttr:$parameters,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows);
+                       OptionalAttr<DenseI64ArrayAttr>:$rows,
+                       OptionalAttr<FlatSymbolRefAttr>:$measured,
+                       OptionalAttr<FlatSymbolRefAttr>:$measured_update,
+                       OptionalAttr<StrArrayAttr>:$measures);
   let assemblyFormat = [{
-    $function `update` $update `squares` $squares $parameters (`rows` $rows^)? attr-dict
+    $function `update` $update `squares` $squares $parameters (`rows` $rows^)?
+    (`measured` $measured^ `,` $measured_update $measures)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// The first row of matrix `index` in its parameter.

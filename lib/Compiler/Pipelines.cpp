@@ -30,6 +30,7 @@ void steepc::buildBindPipeline(OpPassManager &pm) {
 
 void steepc::buildGeometryPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
+  pm.addPass(optim::createVerifyBound());
   // Laws before expansions: what facts make redundant must be seen while it is
   // still one op.
   pm.addNestedPass<func::FuncOp>(geo::createRelaxRowDiameter());

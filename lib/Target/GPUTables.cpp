@@ -94,7 +94,8 @@ Constant *GPUTableBuilder::batches() {
     steps.push_back(step(entry));
   for (const Batch &batch : code.plan.batches)
     records.push_back(make.record(
-        {steps[batch.plain], steps[batch.withUpdate], steps[batch.squares],
+        {steps[batch.plain], steps[batch.withUpdate], steps[batch.measured],
+         steps[batch.measuredWithUpdate], steps[batch.squares],
          make.number(batch.wave), make.number(batch.squaresWave)}));
   return make.array(records);
 }

@@ -66,7 +66,7 @@ Error linkHostKernels(Module &module, const CPU &cpu) {
   for (GlobalObject &object : (*solvers)->global_objects()) {
     object.setComdat(nullptr);
     if (!object.isDeclaration() && !object.hasLocalLinkage() &&
-        object.getName() != "steep_kernel_row_diameter")
+        !object.getName().starts_with("steep_kernel_"))
       object.setLinkage(GlobalValue::InternalLinkage);
   }
   if (Linker::linkModules(module, std::move(*solvers)))

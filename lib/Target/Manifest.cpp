@@ -89,6 +89,7 @@ private:
   void writeHead(const CPU &cpu, StringRef specSha256);
   void writeRecipe();
   void writeParameters();
+  void writeMeasures();
   void writeKernels(const StepFunction &function);
   void writeBatches();
   void writeGPUKernels(const GPUCode &code, const StepFunction &function);
@@ -175,6 +176,18 @@ void ManifestWriter::writeParameters() {
               json.attribute("convention", state.convention);
             });
         });
+      });
+  });
+}
+
+/// In the order in which a step fills its caller's array.
+void ManifestWriter::writeMeasures() {
+  json.attributeArray("measures", [&] {
+    for (const Measure &measure : plan.measures)
+      json.object([&] {
+        json.attribute("name", measure.name);
+        json.attribute("parameter", plan.parameters[measure.parameter].name);
+        json.attribute("row", measure.row);
       });
   });
 }
@@ -302,6 +315,7 @@ void ManifestWriter::write(const CPU &cpu, ArrayRef<GPUCode> gpus,
     writeHead(cpu, specSha256);
     writeRecipe();
     writeParameters();
+    writeMeasures();
     writeBatches();
     writeGPUs(gpus);
     json.attributeObject("files", [&] {

@@ -25,6 +25,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 using namespace mlir;
 
@@ -42,6 +43,7 @@ static_assert(int64_t(SlotKind::WD) == STEEP_SLOT_WD);
 static_assert(int64_t(SlotKind::Clip) == STEEP_SLOT_CLIP);
 static_assert(int64_t(SlotKind::Step) == STEEP_SLOT_STEP);
 static_assert(int64_t(SlotKind::Constant) == STEEP_SLOT_CONSTANT);
+static_assert(int64_t(SlotKind::Measure) == STEEP_SLOT_MEASURE);
 
 /// A wave keeps this many threads busy even where one matrix is one block, and
 /// takes no more than this much workspace where matrices are large.
@@ -76,6 +78,13 @@ int64_t Plan::stateCount() const {
   return std::accumulate(
       parameters.begin(), parameters.end(), int64_t(0),
       [](int64_t sum, const Parameter &p) { return sum + p.states.size(); });
+}
+
+std::string Plan::fullName(const Measure &measure) const {
+  std::string name = parameters[measure.parameter].name;
+  if (measure.row != 0)
+    name += "[" + std::to_string(measure.row) + "]";
+  return name + "." + measure.name;
 }
 
 bool Plan::hasHostKernels() const {
@@ -131,7 +140,7 @@ private:
 } // namespace
 
 LogicalResult StepReader::readArguments() {
-  int64_t states = 0;
+  int64_t states = 0, measures = 0;
   for (BlockArgument argument : function.getArguments()) {
     StringRef role = roleOf(function, argument.getArgNumber());
     auto kind = llvm::StringSwitch<std::optional<SlotKind>>(role)
@@ -140,6 +149,7 @@ LogicalResult StepReader::readArguments() {
                     .Case("state", SlotKind::State)
                     .Case("update", SlotKind::Update)
                     .Case("squares", SlotKind::Squares)
+                    .Case("measure", SlotKind::Measure)
                     .Case("workspace", SlotKind::Workspace)
                     .Case("lr", SlotKind::LR)
                     .Case("wd", SlotKind::WD)
@@ -159,7 +169,9 @@ LogicalResult StepReader::readArguments() {
           llvm::alignTo(uint64_t(type.getNumElements()), alignment);
     if (*kind == SlotKind::Squares)
       step.squaresCount = type.getNumElements();
-    arguments.push_back(Slot{*kind, *kind == SlotKind::State ? states++ : 0});
+    arguments.push_back(Slot{*kind, *kind == SlotKind::State     ? states++
+                                    : *kind == SlotKind::Measure ? measures++
+                                                                 : 0});
   }
   return success();
 }
@@ -252,11 +264,13 @@ private:
   LogicalResult readSpec(optim::SpecOp spec);
   LogicalResult readParameter(optim::ParameterOp parameter);
   LogicalResult readBatch(optim::BatchOp batch);
+  LogicalResult readMeasured(optim::BatchOp op, Batch &batch);
   FailureOr<int64_t> readFunction(StringRef symbol, optim::BatchOp batch);
   LogicalResult readStates(func::FuncOp function, std::vector<State> &states);
   LogicalResult addMatrix(optim::BatchOp op, size_t index,
                           ArrayRef<int64_t> matrix, ArrayRef<State> states,
                           Batch &batch);
+  void listMeasures();
   LogicalResult checkCover(optim::SpecOp spec);
   LogicalResult sizeWorkspace(optim::SpecOp spec);
 
@@ -279,6 +293,7 @@ FailureOr<Plan> PlanReader::read() {
     return module.emitError("expected an optim.spec");
   if (failed(readSpec(spec)) || failed(sizeWorkspace(spec)))
     return failure();
+  listMeasures();
   return std::move(plan);
 }
 
@@ -303,6 +318,29 @@ LogicalResult PlanReader::readSpec(optim::SpecOp spec) {
     if (failed(readBatch(batch)))
       return failure();
   return checkCover(spec);
+}
+
+/// Numbers the measures of all matrices, in the order of their parameters.
+void PlanReader::listMeasures() {
+  struct Matrix {
+    int64_t parameter, row;
+    Batch *batch;
+    size_t index;
+  };
+  std::vector<Matrix> matrices;
+  for (Batch &batch : plan.batches) {
+    batch.measures.assign(batch.rows.size(), 0);
+    for (size_t i = 0; i < batch.rows.size(); ++i)
+      matrices.push_back({batch.parameters[i], batch.rows[i], &batch, i});
+  }
+  llvm::sort(matrices, [](const Matrix &a, const Matrix &b) {
+    return std::tie(a.parameter, a.row) < std::tie(b.parameter, b.row);
+  });
+  for (const Matrix &matrix : matrices) {
+    matrix.batch->measures[matrix.index] = plan.measures.size();
+    for (const std::string &name : matrix.batch->measureNames)
+      plan.measures.push_back({name, matrix.parameter, matrix.row});
+  }
 }
 
 /// Every row of a parameter belongs to one matrix of one batch.
@@ -458,6 +496,23 @@ LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
   return success();
 }
 
+/// The functions that measure, where there are any.
+LogicalResult PlanReader::readMeasured(optim::BatchOp op, Batch &batch) {
+  batch.measured = batch.plain;
+  batch.measuredWithUpdate = batch.withUpdate;
+  if (!op.getMeasured())
+    return success();
+  auto measured = readFunction(*op.getMeasured(), op);
+  auto measuredWithUpdate = readFunction(*op.getMeasuredUpdate(), op);
+  if (failed(measured) || failed(measuredWithUpdate))
+    return failure();
+  batch.measured = *measured;
+  batch.measuredWithUpdate = *measuredWithUpdate;
+  for (StringRef name : op.getMeasures()->getAsValueRange<StringAttr>())
+    batch.measureNames.push_back(name.str());
+  return success();
+}
+
 LogicalResult PlanReader::readBatch(optim::BatchOp op) {
   Batch batch;
   batch.name = op.getFunction().str();
@@ -469,6 +524,8 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
   batch.plain = *plain;
   batch.withUpdate = *withUpdate;
   batch.squares = *squares;
+  if (failed(readMeasured(op, batch)))
+    return failure();
   auto function = symbols.lookup<func::FuncOp>(op.getFunction());
   std::vector<State> states;
   if (failed(readStates(function, states)))
@@ -483,9 +540,11 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
     if (failed(addMatrix(op, index, weight.getShape(), states, batch)))
       return failure();
   int64_t count = batch.parameters.size();
-  batch.wave =
-      waveOf(count, std::max(matrixBytes(plan.functions[*plain]),
-                             matrixBytes(plan.functions[*withUpdate])));
+  batch.wave = waveOf(
+      count, std::max({matrixBytes(plan.functions[*plain]),
+                       matrixBytes(plan.functions[*withUpdate]),
+                       matrixBytes(plan.functions[batch.measured]),
+                       matrixBytes(plan.functions[batch.measuredWithUpdate])}));
   batch.squaresWave = waveOf(count, matrixBytes(plan.functions[*squares]));
   plan.batches.push_back(std::move(batch));
   return success();
@@ -508,6 +567,8 @@ LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
     };
     if (!reach(batch.plain, batch.wave) ||
         !reach(batch.withUpdate, batch.wave) ||
+        !reach(batch.measured, batch.wave) ||
+        !reach(batch.measuredWithUpdate, batch.wave) ||
         !reach(batch.squares, batch.squaresWave))
       return spec.emitOpError("needs a workspace beyond 64-bit sizes for '")
              << batch.name << "'";

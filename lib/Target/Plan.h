@@ -35,12 +35,13 @@ enum class SlotKind : int64_t {
   WD = 7,
   Clip = 8,
   Step = 9,
-  Constant = 10
+  Constant = 10,
+  Measure = 11
 };
 
 struct Slot {
   SlotKind kind;
-  /// State: which one. Workspace: byte offset. Constant: its bits.
+  /// State, measure: which one. Workspace: byte offset. Constant: its bits.
   int64_t value = 0;
   /// Of the memory that the kernel may reach there; 0 for a scalar.
   int64_t bytes = 0;
@@ -96,10 +97,21 @@ struct Batch {
   std::string name;
   std::string rule;
   int64_t plain = 0, withUpdate = 0, squares = 0;
+  /// The same as the first two where the rule measures nothing.
+  int64_t measured = 0, measuredWithUpdate = 0;
+  std::vector<std::string> measureNames;
   std::vector<int64_t> parameters; ///< of each matrix
   std::vector<int64_t> rows;       ///< first row of each in its parameter
+  std::vector<int64_t> measures;   ///< its first one among the plan's
   int64_t matrixRows = 0;          ///< rows of each
   int64_t wave = 1, squaresWave = 1;
+};
+
+/// A number that a rule measures of one matrix.
+struct Measure {
+  std::string name;
+  int64_t parameter = 0;
+  int64_t row = 0; ///< where the matrix begins in its parameter
 };
 
 struct Schedule {
@@ -115,12 +127,16 @@ struct Plan {
   std::vector<Parameter> parameters;
   std::vector<StepFunction> functions;
   std::vector<Batch> batches;
+  /// In the order of parameters, then of their rows, then as the rule yields.
+  std::vector<Measure> measures;
   int64_t sumsBytes = 0;      ///< one double a parameter, rounded up
   int64_t waveBytes = 0;      ///< what the largest wave works in
   int64_t workspaceBytes = 0; ///< of the whole step on the CPU
 
   int64_t stateCount() const;
   bool hasHostKernels() const;
+  /// PARAMETER.NAME; PARAMETER[ROW].NAME where the matrix begins further down.
+  std::string fullName(const Measure &measure) const;
 };
 
 /// Reads a module at the block level. Reports what is not as it should be on

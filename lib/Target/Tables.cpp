@@ -33,6 +33,7 @@ private:
   Constant *batches();
   Constant *parameters();
   Constant *states();
+  Constant *measureNames();
   Constant *groups();
   Constant *features(const CPU &cpu);
   Constant *gpuEntries();
@@ -79,9 +80,11 @@ Constant *TableBuilder::batches() {
   for (const Batch &batch : plan.batches)
     records.push_back(make.record(
         {functions[batch.plain], functions[batch.withUpdate],
+         functions[batch.measured], functions[batch.measuredWithUpdate],
          functions[batch.squares], make.number(batch.parameters.size()),
          make.numbers(batch.parameters), make.numbers(batch.rows),
-         make.number(batch.wave), make.number(batch.squaresWave)}));
+         make.numbers(batch.measures), make.number(batch.wave),
+         make.number(batch.squaresWave)}));
   return make.array(records);
 }
 
@@ -113,6 +116,13 @@ Constant *TableBuilder::states() {
                        make.numbers(state.shape), make.number(state.columns),
                        make.text(state.convention), make.number(owner)}));
   return make.array(records);
+}
+
+Constant *TableBuilder::measureNames() {
+  SmallVector<Constant *> names;
+  for (const Measure &measure : plan.measures)
+    names.push_back(make.text(plan.fullName(measure)));
+  return make.array(names);
 }
 
 Constant *TableBuilder::groups() {
@@ -150,6 +160,8 @@ Error TableBuilder::build(const CPU &cpu, StringRef manifest) {
                                   parameters(),
                                   make.number(plan.stateCount()),
                                   states(),
+                                  make.number(plan.measures.size()),
+                                  measureNames(),
                                   make.number(plan.groups.size()),
                                   groups(),
                                   make.number(plan.batches.size()),

@@ -401,9 +401,11 @@ func::FuncOp FormKernelsPass::addKernel(func::FuncOp kernel, func::FuncOp step,
 /// The host's function reads memory and arguments of the step as they are.
 LogicalResult FormKernelsPass::checkHostCall(Operation *op) {
   if (!hostKernels)
-    return op->emitOpError("is computed by a solver of the host, which this "
-                           "target has not; geo.row_diameter with form = "
-                           "\"relax\" runs everywhere");
+    return op->emitOpError("is computed by a function of the host, which this "
+                           "target has not")
+           << (isa<geo::RowDiameterOp>(op)
+                   ? "; form = \"relax\" runs everywhere"
+                   : "");
   for (Value operand : op->getOperands()) {
     bool isTensor = isa<TensorType>(operand.getType());
     if (isTensor ? isView(operand.getDefiningOp())

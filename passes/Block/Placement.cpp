@@ -105,7 +105,7 @@ LogicalResult Placement::placeResults(func::FuncOp func,
     if (home == operand.get() && home)
       continue;
     auto result = dyn_cast<OpResult>(operand.get());
-    if (role == updateRole || role == squaresRole) {
+    if (role == updateRole || role == squaresRole || role == measureRole) {
       extraArguments.push_back({role, {}});
       storageOf[result] =
           addStorage(result.getType(), func.getNumArguments() +
@@ -116,8 +116,8 @@ LogicalResult Placement::placeResults(func::FuncOp func,
     if (!home)
       return func.emitOpError()
              << "has no argument that result #" << number << " replaces; "
-             << "expected optim.role = \"weight\", \"state\", \"update\" or "
-                "\"squares\" and an argument of the same role";
+             << "expected optim.role = \"weight\", \"state\", \"update\", "
+                "\"squares\" or \"measure\" and an argument of the same role";
     if (home.getType() != result.getType())
       return func.emitOpError()
              << "expected result #" << number << " to have the type "

@@ -136,7 +136,8 @@ bool RowShifts::isBlindReturn(unsigned result) {
 
 bool RowShifts::isBlind(OpOperand &use) {
   return TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<CenterOp, ShapeScaleOp>([](Operation *) { return true; })
+      .Case<CenterOp, ShapeScaleOp, MeasureOpInterface>(
+          [](Operation *) { return true; })
       .Case<ApplyOp, ScaleOp>(
           [&](auto op) { return areUnseen(op.getResult()); })
       .Case([&](GeometryOpInterface op) {

@@ -74,6 +74,11 @@ struct InferCentering : mlir::geo::impl::InferCenteringBase<InferCentering> {
     // Centred operands first: a value replaced by its equal keeps what is
     // known of every other value.
     ColumnSums sums(function);
+    function.walk([&](MeasureOpInterface op) {
+      Value input = op.getCenteredInput();
+      if (input && sums.areZero(input))
+        op.assumeCentered();
+    });
     for (CenterOp op : collect<CenterOp>(function))
       if (sums.areZero(op.getInput())) {
         leaveOut(op, "columns of its operand sum to zero", function, rewriter);

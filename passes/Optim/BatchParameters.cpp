@@ -86,6 +86,15 @@ static FailureOr<size_t> join(SpecOp spec, const SymbolTable &table) {
     IntegerAttr count = builder.getI64IntegerAttr(names.size());
     (*function)->setAttr(kCountAttr, count);
     (*update)->setAttr(kCountAttr, count);
+    for (FlatSymbolRefAttr symbol :
+         {first.getMeasuredAttr(), first.getMeasuredUpdateAttr()}) {
+      if (!symbol)
+        continue;
+      auto measured = lookup(first, symbol, table);
+      if (failed(measured))
+        return failure();
+      (*measured)->setAttr(kCountAttr, count);
+    }
   }
   return byFunction.size();
 }

@@ -122,8 +122,14 @@ struct InstanceKey {
   }
 };
 
+/// Null where the rule measures nothing: the measured functions.
 struct Instance {
-  func::FuncOp step, update;
+  func::FuncOp step, update, measured, measuredUpdate;
+};
+
+/// What a function gives besides the weight and the states.
+struct Extras {
+  bool update = false, measures = false;
 };
 
 /// Makes functions at the end of the module.
@@ -143,7 +149,7 @@ private:
   SmallVector<DictionaryAttr> getArgumentAttrs(RuleOp rule, GroupOp group);
   FailureOr<func::FuncOp> makeFunction(StringRef name, RuleOp rule,
                                        RankedTensorType weight, GroupOp group,
-                                       bool withUpdate);
+                                       Extras extras);
 
   OpBuilder builder;
   SymbolTable table;
@@ -151,6 +157,10 @@ private:
   DenseMap<Type, func::FuncOp> squares;
 };
 } // namespace
+
+/// What the names of an instance's functions end in.
+static constexpr StringLiteral functionSuffixes[] = {"", "_update", "_measured",
+                                                     "_update_measured"};
 
 static std::string getShapeName(RankedTensorType type) {
   return std::to_string(type.getDimSize(0)) + "x" +
@@ -162,7 +172,9 @@ static std::string getShapeName(RankedTensorType type) {
 std::string Instantiator::makeName(RuleOp rule, RankedTensorType weight) const {
   std::string base = (rule.getSymName() + "_" + getShapeName(weight)).str();
   std::string name = base;
-  for (unsigned i = 2; table.lookup(name) || table.lookup(name + "_update");
+  for (unsigned i = 2; llvm::any_of(
+           functionSuffixes,
+           [&](StringRef suffix) { return table.lookup(name + suffix.str()); });
        ++i)
     name = base + "_" + std::to_string(i);
   return name;
@@ -208,7 +220,7 @@ SmallVector<DictionaryAttr> Instantiator::getArgumentAttrs(RuleOp rule,
 FailureOr<func::FuncOp> Instantiator::makeFunction(StringRef name, RuleOp rule,
                                                    RankedTensorType weight,
                                                    GroupOp group,
-                                                   bool withUpdate) {
+                                                   Extras extras) {
   OpBuilder::InsertionGuard guard(builder);
   size_t states = rule.getStates().size();
   // Weight, gradient, states; then lr, wd, clip, step.
@@ -222,9 +234,14 @@ FailureOr<func::FuncOp> Instantiator::makeFunction(StringRef name, RuleOp rule,
   SmallVector<DictionaryAttr> resultAttrs(results.size(),
                                           getRole(builder, "state"));
   resultAttrs.front() = getRole(builder, "weight");
-  if (withUpdate) {
+  if (extras.update) {
     results.push_back(weight);
     resultAttrs.push_back(getRole(builder, "update"));
+  }
+  OperandRange measures = rule.getYield().getMeasures();
+  if (extras.measures) {
+    llvm::append_range(results, measures.getTypes());
+    resultAttrs.append(measures.size(), getRole(builder, "measure"));
   }
 
   auto function = func::FuncOp::create(
@@ -251,8 +268,11 @@ FailureOr<func::FuncOp> Instantiator::makeFunction(StringRef name, RuleOp rule,
   SmallVector<Value> values;
   for (Value value : rule.getYield().getValues())
     values.push_back(mapping.lookup(value));
-  if (withUpdate)
+  if (extras.update)
     values.push_back(mapping.lookup(getApply(rule).getIncrement()));
+  if (extras.measures)
+    for (Value measure : measures)
+      values.push_back(mapping.lookup(measure));
   func::ReturnOp::create(builder, rule.getYield().getLoc(), values);
   table.insert(function);
   return function;
@@ -265,12 +285,21 @@ Instantiator::getInstance(RuleOp rule, RankedTensorType weight, GroupOp group) {
   if (!isNew)
     return entry->second;
   std::string name = makeName(rule, weight);
-  auto step = makeFunction(name, rule, weight, group, /*withUpdate=*/false);
-  auto update = makeFunction(name + "_update", rule, weight, group,
-                             /*withUpdate=*/true);
-  if (failed(step) || failed(update))
+  auto make = [&](StringRef suffix, Extras extras, func::FuncOp &function) {
+    auto made =
+        makeFunction((name + suffix).str(), rule, weight, group, extras);
+    function = succeeded(made) ? *made : func::FuncOp();
+    return made;
+  };
+  Instance &made = entry->second;
+  if (failed(make("", {}, made.step)) ||
+      failed(make("_update", {/*update=*/true, false}, made.update)))
     return failure();
-  return entry->second = {*step, *update};
+  if (!rule.getYield().getMeasures().empty() &&
+      (failed(make("_measured", {false, true}, made.measured)) ||
+       failed(make("_update_measured", {true, true}, made.measuredUpdate))))
+    return failure();
+  return made;
 }
 
 func::FuncOp Instantiator::getSquares(Location loc, RankedTensorType gradient) {
@@ -342,8 +371,13 @@ static LogicalResult addBatches(ParameterOp parameter, GroupOp group,
     auto batch = BatchOp::create(
         builder, parameter.getLoc(), instance->step.getSymName(),
         instance->update.getSymName(), squares.getSymName(),
-        builder.getArrayAttr(parameter.getParamNameAttr()),
-        DenseI64ArrayAttr());
+        builder.getArrayAttr(parameter.getParamNameAttr()), DenseI64ArrayAttr(),
+        FlatSymbolRefAttr(), FlatSymbolRefAttr(), ArrayAttr());
+    if (instance->measured) {
+      batch.setMeasured(instance->measured.getSymName());
+      batch.setMeasuredUpdate(instance->measuredUpdate.getSymName());
+      batch.setMeasuresAttr(rule.getYield().getMeasureNames());
+    }
     if (blocks->blocks.size() > 1)
       batch.setRows(ArrayRef<int64_t>{block.first});
   }

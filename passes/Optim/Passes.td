@@ -119,4 +119,12 @@ def BatchParameters : Pass<"optim-batch-parameters", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numBatches", "batches", "batches left">];
 }
 
+def VerifyBound : Pass<"optim-verify-bound", "::mlir::ModuleOp"> {
+  let summary = "refuse a module that is not at the bound level";
+  let description = [{
+    Fails where an `optim.group` or an `optim.rule` is left: passes on functions
+    would find nothing to do and succeed.
+  }];
+}
+
 #endif // STEEP_PASSES_OPTIM_PASSES_TD

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <limits>
 #include <mutex>
 
 namespace fs = std::filesystem;
@@ -374,6 +375,12 @@ StepResult Artefact::step(StepArguments &arguments, ThreadPool *pool) {
   args.gradients = gradients.data();
   args.states = states.data();
   args.updates = arguments.updates.empty() ? nullptr : updates.data();
+  if (arguments.measure) {
+    arguments.measures.assign(manifest().measures.size(),
+                              std::numeric_limits<double>::quiet_NaN());
+    args.measures = arguments.measures.data();
+    args.measure_count = static_cast<int64_t>(arguments.measures.size());
+  }
   args.workspace_bytes = manifest().workspaceBytes;
   args.pool = pool ? pool->abi() : nullptr;
 

@@ -40,6 +40,10 @@ struct StepArguments {
   std::vector<double> wd; ///< one a group
   double gradScale = 1;
   int64_t step = 1;
+  /// Whether the rules' measures are wanted; then, after a step that was not
+  /// skipped, one number for each of the manifest's. Not on a GPU.
+  bool measure = false;
+  std::vector<double> measures;
 };
 
 /// Which of an artefact's kernels to open, and where; see steep_device_args.
@@ -116,8 +120,9 @@ struct CompileRequest {
 /// cache, and returns its folder. Entries are found by a digest of all that the
 /// compiler reads; a damaged one is made anew; several runs may share a cache.
 /// When an entry is added, those that were not used for longest are removed
-/// until the cache holds at most $STEEP_CACHE_BYTES, except for what was used in
-/// the last ten minutes. Throws Error with steepc's first message where it refuses.
+/// until the cache holds at most $STEEP_CACHE_BYTES, except for what was used
+/// in the last ten minutes. Throws Error with steepc's first message where it
+/// refuses.
 std::string compileArtefact(const CompileRequest &request);
 
 } // namespace steep

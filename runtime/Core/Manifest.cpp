@@ -134,6 +134,17 @@ static void parsePolicies(const JsonValue &root, Manifest &manifest) {
   }
 }
 
+/// Artefacts of older versions have none.
+static void parseMeasures(const JsonValue &root, Manifest &manifest) {
+  std::optional<JsonValue> list = root.find("measures");
+  if (!list)
+    return;
+  for (const JsonValue &value : list->elements())
+    manifest.measures.push_back({value.at("name").string(),
+                                 value.at("parameter").string(),
+                                 value.at("row").integer(0)});
+}
+
 Manifest Manifest::parse(const std::string &json, const std::string &origin) {
   nlohmann::json parsed = parseJson(json, origin);
   JsonValue root(parsed, origin);
@@ -153,6 +164,7 @@ Manifest Manifest::parse(const std::string &json, const std::string &origin) {
     if (!names.insert(manifest.parameters.back().name).second)
       element.at("name").unexpected("a name that no other parameter has");
   }
+  parseMeasures(root, manifest);
   return manifest;
 }
 

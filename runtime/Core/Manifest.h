@@ -36,6 +36,12 @@ struct Manifest {
     double lr = 0; ///< default peak learning rate
     double wd = 0; ///< default weight decay
   };
+  /// A number that a rule measures of a matrix, as steps list them.
+  struct Measure {
+    std::string name;
+    std::string parameter;
+    int64_t row = 0; ///< where the matrix begins in its parameter
+  };
   /// Warm-up and cosine decay of geometry.md 5; absent: constant.
   struct Schedule {
     double warmup = 0; ///< fraction of the updates
@@ -53,6 +59,7 @@ struct Manifest {
   std::optional<double> clipNorm;
   std::vector<Group> groups;
   std::vector<Parameter> parameters;
+  std::vector<Measure> measures;
 
   /// Reads and checks a manifest; every error names the file and the key.
   static Manifest load(const std::string &path);

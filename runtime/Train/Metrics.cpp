@@ -47,6 +47,9 @@ std::string StepMetrics::json() const {
   for (const auto &[key, member] : optionalNumbers)
     if (const std::optional<double> &number = this->*member)
       json[key] = *number;
+  for (const auto &[parameter, numbers] : measures)
+    for (const auto &[name, number] : numbers)
+      json["measures"][parameter][name] = number;
   return json.dump();
 }
 
@@ -75,6 +78,11 @@ StepMetrics StepMetrics::parse(const std::string &line,
   for (const auto &[key, member] : optionalNumbers)
     if (json.contains(key))
       metrics.*member = numberAt(value, key);
+  if (json.contains("measures"))
+    for (const auto &[parameter, numbers] : json["measures"].items())
+      for (const auto &item : numbers.items())
+        metrics.measures[parameter][item.key()] =
+            numberAt(value.at("measures").at(parameter), item.key().c_str());
   return metrics;
 }
 

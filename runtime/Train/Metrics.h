@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ struct StepMetrics {
   std::optional<double> headCertificate;
   /// `head_gap`: what S_t lacks at most of the exact oracle at its D(S_t).
   std::optional<double> headGap;
+  /// `measures`: {PARAMETER: {NAME: number}}, what the rules measured. Of a
+  /// matrix that begins further down, the parameter is PARAMETER[ROW].
+  std::map<std::string, std::map<std::string, double>> measures;
 
   std::string json() const;
   /// Throws Error; `origin` says where the line stands.

@@ -95,6 +95,7 @@ void RunConfig::resolve() {
   checkRange("--hilbert-every", hilbertEvery, 0, many);
   checkRange("--hilbert-positions", hilbertPositions, 1, 1 << 24);
   checkRange("--oracle-every", oracleEvery, 0, many);
+  checkRange("--measures-every", measuresEvery, 0, many);
   if (stopAt != 0)
     checkRange("--stop-at", stopAt, 1, steps);
   for (const auto &[group, rate] : lr)
@@ -139,6 +140,7 @@ std::string RunConfig::json() const {
   json["hilbert_every"] = hilbertEvery;
   json["hilbert_positions"] = hilbertPositions;
   json["oracle_every"] = oracleEvery;
+  json["measures_every"] = measuresEvery;
   return json.dump(2) + "\n";
 }
 
@@ -179,6 +181,8 @@ RunConfig RunConfig::parse(const std::string &text, const std::string &origin) {
   // Runs of before there was this measurement do not have it.
   if (json.contains("oracle_every"))
     config.oracleEvery = value.at("oracle_every").integer(0);
+  if (json.contains("measures_every"))
+    config.measuresEvery = value.at("measures_every").integer(0);
   return config;
 }
 

@@ -42,8 +42,9 @@ struct RunConfig {
   int64_t diameterEvery = 10;
   int64_t hilbertEvery = 500;
   int64_t hilbertPositions = 8192;
-  int64_t oracleEvery = 0; ///< 0: never
-  int64_t stopAt = 0; ///< save and end after this step; 0: do not
+  int64_t oracleEvery = 0;   ///< 0: never
+  int64_t measuresEvery = 0; ///< 0: never
+  int64_t stopAt = 0;        ///< save and end after this step; 0: do not
 
   /// Takes sizes and lengths of the preset and defaults of the rest, and
   /// checks everything that needs no file. Throws Error, naming the flag.

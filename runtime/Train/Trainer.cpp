@@ -208,6 +208,19 @@ void Trainer::measure(StepMetrics &metrics) {
     measureOracle(metrics);
 }
 
+/// What the rules measured of the step that was just taken.
+void Trainer::takeMeasures(StepMetrics &metrics) const {
+  const Manifest &manifest = optimizer->manifest();
+  for (std::size_t i = 0; i < arguments.measures.size(); ++i) {
+    const Manifest::Measure &measure = manifest.measures[i];
+    const std::string matrix =
+        measure.row == 0
+            ? measure.parameter
+            : fmt::format("{}[{}]", measure.parameter, measure.row);
+    metrics.measures[matrix][measure.name] = arguments.measures[i];
+  }
+}
+
 /// The step against the exact row-diameter oracle. What the head's oracle was
 /// fed is its average of gradients, up to a positive factor, or the gradient
 /// where there is none; a rule of another kind (AdamW) has no such direction,
@@ -273,6 +286,8 @@ Trainer::Outcome Trainer::takeStep(MetricsLog &log) {
   lastLoss = metrics.loss;
   metrics.lrScale = schedule.scale(counters.step);
   const bool measured = measurementDue(metrics.step);
+  arguments.measure = !optimizer->manifest().measures.empty() &&
+                      due(metrics.step, options.measuresEvery, options.steps);
   const StepResult result = update(metrics.lrScale, measured);
   metrics.seconds = secondsSince(begin);
   metrics.gradNorm = result.gradNorm;
@@ -302,6 +317,8 @@ Trainer::Outcome Trainer::takeStep(MetricsLog &log) {
     counters.skippedInARow = 0;
     if (measured)
       measure(metrics);
+    if (arguments.measure)
+      takeMeasures(metrics);
   }
   bool interrupted = false;
   if (validationDue(metrics.step)) {

@@ -84,6 +84,7 @@ private:
   void measure(StepMetrics &metrics);
   void measureHilbert(StepMetrics &metrics);
   void measureOracle(StepMetrics &metrics);
+  void takeMeasures(StepMetrics &metrics) const;
   bool measurementDue(int64_t step) const;
   /// Mean loss over the validation sequences; nothing where a signal came.
   std::optional<double> validate();

@@ -20,7 +20,7 @@
 // CHECK:         call @exact_k1(%[[B]], %[[LR]], %[[S]], %{{.*}}, %{{.*}}, %[[WS]], %[[ROWS]], %[[COLUMNS]], %[[FORM]], %[[TOLERANCE]], %[[STEPS]])
 // CHECK:         call @exact_k2(
 
-// GPU: error: 'geo.row_diameter' op is computed by a solver of the host, which this target has not; geo.row_diameter with form = "relax" runs everywhere
+// GPU: error: 'geo.row_diameter' op is computed by a function of the host, which this target has not; form = "relax" runs everywhere
 
 func.func @exact(%w: tensor<40x8xf32> {optim.role = "weight"}, %g: tensor<40x8xf32> {optim.role = "gradient"},
     %b: tensor<40x8xf32> {optim.role = "state", optim.state = "momentum_buffer"},

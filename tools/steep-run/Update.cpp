@@ -132,6 +132,17 @@ static void writeResult(const UpdateOptions &options,
                     {"step", std::to_string(arguments.step)}});
 }
 
+/// What the rule measured, as one JSON object; what is not finite is null.
+static void printMeasures(const Manifest &manifest,
+                          const StepArguments &arguments) {
+  if (arguments.measures.empty())
+    return;
+  nlohmann::ordered_json json;
+  for (std::size_t i = 0; i < arguments.measures.size(); ++i)
+    json[manifest.measures[i].name] = arguments.measures[i];
+  fmt::print("{}\n", json.dump(2));
+}
+
 static bool isFinite(const Tensor &tensor) {
   return std::all_of(tensor.f32(), tensor.f32() + tensor.count(),
                      [](float x) { return std::isfinite(x); });
@@ -162,6 +173,7 @@ void runUpdate(const UpdateOptions &options) {
   arguments.wd = {options.wd.value_or(manifest.groups.at(0).wd)};
   arguments.gradScale = options.gradScale;
   arguments.step = options.step;
+  arguments.measure = !manifest.measures.empty() && options.device == "host";
   StepResult result = device->launch(*artefact, arguments);
   device->wait();
   if (result.skipped && isFinite(arguments.gradients[0]))
@@ -173,6 +185,7 @@ void runUpdate(const UpdateOptions &options) {
          quote(in.path()));
   device->fetchStates(*artefact, arguments);
   writeResult(options, parameter, arguments);
+  printMeasures(manifest, arguments);
 }
 
 } // namespace steep

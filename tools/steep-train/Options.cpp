@@ -138,6 +138,8 @@ void addRunFields(Fields &fields) {
              "compare the head's step with the exact row-diameter oracle "
              "likewise: decrease, certificate, and gap where the vocabulary is "
              "small (0: never)");
+  fields.add("--measures-every", &RunConfig::measuresEvery,
+             "what the spec's rules measure, likewise (0: never)");
   fields.addCount("--stop-at", &RunConfig::stopAt,
                   "save and stop after this step; --resume continues");
 }

@@ -452,6 +452,10 @@ static int32_t check_pool(const steep_step_args *args) {
   return STEEP_OK;
 }
 
+double *steep_host_measures(const steep_step_args *args) {
+  return args->struct_size < sizeof *args ? NULL : args->measures;
+}
+
 /* What 1.2 declares and this version does not serve yet. */
 static int32_t check_later(const steep_step_args *args) {
   if (args->struct_size < sizeof *args)
@@ -459,9 +463,12 @@ static int32_t check_later(const steep_step_args *args) {
   if (args->masters)
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
                            "masters: expected NULL; not served yet");
-  if (args->measures)
+  if (args->measures && steep_host_device(args))
     return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
-                           "measures: expected NULL; not served yet");
+                           "measures: expected NULL on a GPU; not served yet");
+  if (args->measures)
+    return check_count(args, "measure_count", args->measure_count,
+                       steep_host_tables.measure_count);
   return STEEP_OK;
 }
 

@@ -49,6 +49,9 @@ steep_device *steep_host_device(const steep_step_args *args);
  * the device object's on a GPU. */
 uint64_t steep_host_scratch_bytes(void);
 
+/* Where the caller wants the rules' measures; NULL where it does not. */
+double *steep_host_measures(const steep_step_args *args);
+
 /* The scalar's value, now. */
 double steep_host_scalar(const steep_scalar *scalar);
 

@@ -81,8 +81,8 @@ int32_t steep_host_export_plan(steep_plan *plan) {
                           "bindings, step_flags and table: not served yet");
   plan->table_needed = 0;
   plan->clip_norm = t->clip_norm;
-  plan->measure_count = 0;
-  plan->measure_names = NULL;
+  plan->measure_count = t->measure_count;
+  plan->measure_names = t->measure_names;
   return STEEP_OK;
 }
 

@@ -92,6 +92,10 @@ static void run_matrix(const launch *l, int64_t matrix, int64_t begin,
     case STEEP_SLOT_STEP:
       slots[i] = &step;
       break;
+    case STEEP_SLOT_MEASURE:
+      slots[i] =
+          args->measures + l->batch->measures[l->first + matrix] + slot->value;
+      break;
     default:
       slots[i] = (void *)&slot->value;
       break;
@@ -269,10 +273,28 @@ int32_t steep_host_export_prepare(steep_step_args *args) {
 |* apply: the updates                                                         *|
 \*===----------------------------------------------------------------------===*/
 
+/* What computes the update, and the measures if the caller wants them. */
+static const steep_function_entry *
+select_function(const steep_step_args *args, const steep_batch_entry *batch,
+                int update) {
+  if (!steep_host_measures(args))
+    return update ? batch->with_update : batch->plain;
+  return update ? batch->measured_with_update : batch->measured;
+}
+
+/* What is not measured, for want of a gradient, is NaN. */
+static void clear_measures(const steep_step_args *args) {
+  double *measures = steep_host_measures(args);
+  int64_t i;
+  for (i = 0; measures && i < steep_host_tables.measure_count; ++i)
+    measures[i] = NAN;
+}
+
 static void apply(const steep_step_args *args) {
   const steep_tables *t = &steep_host_tables;
   launch l = start(args);
   int64_t b, first, count;
+  clear_measures(args);
   l.gradient_scale = steep_host_scalar(&args->grad_scale) * args->clip_factor;
   for (b = 0; b < t->batch_count; ++b) {
     const steep_batch_entry *batch = &t->batches[b];
@@ -282,8 +304,8 @@ static void apply(const steep_step_args *args) {
       count = count_alike(args, batch, first, batch->wave);
       l.first = first;
       if (what != MISSING)
-        run_function(
-            &l, what == WITH_UPDATE ? batch->with_update : batch->plain, count);
+        run_function(&l, select_function(args, batch, what == WITH_UPDATE),
+                     count);
     }
   }
 }

@@ -33,7 +33,8 @@ enum {
   STEEP_SLOT_WD = 7,
   STEEP_SLOT_CLIP = 8,
   STEEP_SLOT_STEP = 9,
-  STEEP_SLOT_CONSTANT = 10 /* [the bits of the scalar] */
+  STEEP_SLOT_CONSTANT = 10, /* [the bits of the scalar] */
+  STEEP_SLOT_MEASURE = 11   /* [which of the matrix's measures] */
 };
 
 /* More kernel arguments than this are refused by steepc. */
@@ -61,15 +62,19 @@ typedef struct {
 } steep_function_entry;
 
 /* Matrices of one shape and rule; matrix i is the rows from rows[i] on of
- * parameter parameters[i]. `wave` matrices go through the kernels
- * together; it bounds the workspace. */
+ * parameter parameters[i], and its measures stand from measures[i] on. `wave`
+ * matrices go through the kernels together; it bounds the workspace. The
+ * measured functions are the plain ones where the rule measures nothing. */
 typedef struct {
   const steep_function_entry *plain;
   const steep_function_entry *with_update;
+  const steep_function_entry *measured;
+  const steep_function_entry *measured_with_update;
   const steep_function_entry *squares;
   int64_t count;
   const int64_t *parameters;
   const int64_t *rows;
+  const int64_t *measures;
   int64_t wave;
   int64_t squares_wave;
 } steep_batch_entry;
@@ -147,6 +152,8 @@ typedef struct {
 typedef struct {
   const steep_gpu_step_entry *plain;
   const steep_gpu_step_entry *with_update;
+  const steep_gpu_step_entry *measured;
+  const steep_gpu_step_entry *measured_with_update;
   const steep_gpu_step_entry *squares;
   int64_t wave;
   int64_t squares_wave;
@@ -186,6 +193,8 @@ typedef struct {
   const steep_parameter_entry *parameters;
   int64_t state_count;
   const steep_state_entry *states;
+  int64_t measure_count;
+  const char *const *measure_names;
   int64_t group_count;
   const steep_group_entry *groups;
   int64_t batch_count;

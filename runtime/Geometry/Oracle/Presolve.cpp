@@ -47,8 +47,7 @@ void center(double *x, int64_t rows, int64_t stride, double *mean) {
     addRow(x + i * stride, 1, mean, stride);
 }
 
-/// A power of two that brings the positive `largest` near 1.
-static double powerOfTwoFor(double largest) {
+double powerOfTwoFor(double largest) {
   double scale = 1;
   // 2^±1000 spans what FP64 holds; a loop, since no library may be called.
   for (int i = 0; i < 1000 && largest * scale >= 1; ++i)
@@ -96,8 +95,8 @@ bool loadGradient(const Problem &problem, Reduced &r) {
   return true;
 }
 
-/// Sorts `order` by `keys`, ascending: heap sort, in place.
-static void sortByKey(int32_t *order, int64_t count, const double *keys) {
+/// Heap sort.
+void sortByKey(int32_t *order, int64_t count, const double *keys) {
   auto sift = [&](int64_t root, int64_t end) {
     for (int64_t child; (child = 2 * root + 1) < end; root = child) {
       if (child + 1 < end && keys[order[child]] < keys[order[child + 1]])

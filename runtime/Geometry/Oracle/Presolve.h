@@ -99,6 +99,12 @@ inline void addRow(double *a, double factor, const double *b, int64_t stride) {
     vectorAt(a + k) += factor * vectorAt(b + k);
 }
 
+/// A power of two that brings the positive `largest` near 1.
+double powerOfTwoFor(double largest);
+
+/// Sorts `order`, numbers of `keys`, by them: ascending, in place.
+void sortByKey(int32_t *order, int64_t count, const double *keys);
+
 /// Subtracts the mean row; `mean` is a row of work space.
 void center(double *x, int64_t rows, int64_t stride, double *mean);
 

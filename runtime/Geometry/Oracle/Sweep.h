@@ -67,17 +67,18 @@ template <typename T> struct Cloud {
 };
 
 /// Calls visit(i, j0, d) for rows i and panels of rows j0 .. j0 + panelWidth -
-/// 1, d[c] being the squared distance of i and j0 + c; every pair i < j is
-/// seen, and some others are.
-template <typename T, typename Visit>
-inline void sweepPairs(const Cloud<T> &cloud, Visit visit) {
+/// 1, d[c] being the squared distance of i and j0 + c. Every pair i < j is
+/// seen, and some others are, but for those that isDone(a, b) rules out: rows
+/// of the block that begins at a with rows from b on.
+template <typename T, typename Visit, typename Done>
+inline void sweepPairs(const Cloud<T> &cloud, Visit visit, Done isDone) {
   constexpr int64_t width = panelWidth<T>;
   alignas(64) T products[blockSize * width], distances[width];
   for (int64_t a = 0; a < cloud.count; a += blockSize) {
     const T *rows = cloud.rows + a * cloud.stride;
     const int64_t end =
         cloud.count - a < blockSize ? cloud.count - a : blockSize;
-    for (int64_t b = a; b < cloud.count; b += width) {
+    for (int64_t b = a; b < cloud.count && !isDone(a, b); b += width) {
       memset(products, 0, sizeof(products));
       multiply(rows, cloud.stride, cloud.columns + b * cloud.stride,
                cloud.stride, products, width, blockSize, T(-2));
@@ -91,6 +92,12 @@ inline void sweepPairs(const Cloud<T> &cloud, Visit visit) {
       }
     }
   }
+}
+
+/// The same of all pairs.
+template <typename T, typename Visit>
+inline void sweepPairs(const Cloud<T> &cloud, Visit visit) {
+  sweepPairs(cloud, visit, [](int64_t, int64_t) { return false; });
 }
 
 /// The largest of a panel's values.

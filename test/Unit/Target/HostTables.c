@@ -101,7 +101,7 @@ static const steep_gpu_step_entry gpu_squares = {1, gpu_squares_kernels, 0,
 static const steep_gpu_step_entry gpu_plain = {2, gpu_plain_kernels, 192, 0};
 static const steep_gpu_step_entry gpu_update = {2, gpu_update_kernels, 0, 0};
 static const steep_gpu_batch_entry gpu_batches[] = {
-    {&gpu_plain, &gpu_update, &gpu_squares, 2, 2}};
+    {&gpu_plain, &gpu_update, &gpu_plain, &gpu_update, &gpu_squares, 2, 2}};
 static const steep_gpu_target targets[] = {{"sm_80",
                                             80,
                                             0,
@@ -135,8 +135,10 @@ static const steep_gpu_target targets[] = {{"sm_80",
 
 static const int64_t members[] = {0, 1, 2}, shape[] = {ROWS, COLUMNS};
 static const int64_t first_rows[] = {0, 0, 0};
-static const steep_batch_entry batches[] = {
-    {&plain, &with_update, &squares, 3, members, first_rows, 2, 2}};
+static const int64_t first_measures[] = {0, 0, 0};
+static const steep_batch_entry batches[] = {{&plain, &with_update, &plain,
+                                             &with_update, &squares, 3, members,
+                                             first_rows, first_measures, 2, 2}};
 static const char *const state_names[] = {"momentum_buffer"};
 static const steep_group_entry groups[] = {{"first", "rule", 0.25, 0.5, 1},
                                            {"rest", "rule", 2, 0, 1}};

@@ -6,7 +6,22 @@
 //===----------------------------------------------------------------------===//
 //
 // Each test is a fault that was reported of another implementation of these
-// updates, with the behaviour that is right.
+// updates, with the behaviour that is right. Where the others are looked for:
+//
+//   clipping beside an oracle               StepCaseTests (Clipping)
+//   a skipped step, training goes on        TrainTest (ANonFiniteGradient...)
+//   coefficients that flip or explode       SchedulesTest; Dialect/Geo/invalid
+//   shape factors, structured parameters    GeometriesTests (Structure),
+//                                           Dialect/Geo/canonicalize
+//   offsets beyond 32 bits, read-only       MemoryTests
+//     gradients
+//   aliases, parameters without a group     Passes/optim-bind-parameters*
+//   overlapping memory                      HostTests (FindsEveryOverlap)
+//   conventions of momentum, N + N steps    TrainTest (Checkpoint, Trainer)
+//   rates and decay at run time             StepCaseTests, TrainTest (Schedule)
+//   centring, facts that do not hold        Passes/geo-infer-centering,
+//                                           MeasureStepTests
+//   column sums of the head's gradient      ModelTests (HeadGradient)
 //
 //===----------------------------------------------------------------------===//
 
