@@ -216,17 +216,6 @@ void addAll() {
 
 } // namespace
 
-namespace steep::bench {
-extern const RowTwins nativeTwins, avx2Twins, baselineTwins;
-const RowTwins &rowTwins(const char *target) {
-  const std::string name = target;
-  if (name.rfind("x86-64-v3", 0) == 0)
-    return avx2Twins;
-  return name == "x86-64" || name.rfind("x86-64-v2", 0) == 0 ? baselineTwins
-                                                             : nativeTwins;
-}
-} // namespace steep::bench
-
 int main(int argc, char **argv) {
   addAll();
   return runComparisons(argc, argv);
