@@ -193,7 +193,7 @@ typedef struct steep_state {
 /* One group of parameters. Since 1.2. */
 typedef struct steep_group {
   uint32_t struct_size;
-  uint32_t decays; /* 0: its rule has no weight decay; wd must be 0 */
+  uint32_t decays; /* 0: its rule has no weight decay and ignores wd */
   const char *name;
   const char *rule_name;
   double lr; /* the spec's defaults; a step takes what the caller gives */

@@ -20,6 +20,7 @@
 #include "lib/Target/Linker.h"
 #include "lib/Target/Manifest.h"
 #include "lib/Target/NVPTX.h"
+#include "lib/Target/Package.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
@@ -79,6 +80,11 @@ private:
   Error emitText(StringRef text);
   Error dump(StringRef file, StringRef text);
   Error dumpModule(StringRef file);
+  /// Is anything below the block level asked for?
+  bool wantsCode() const {
+    return options.emit || !options.output.empty() ||
+           !options.dumpStages.empty();
+  }
   bool emitsForGPU() const {
     return options.emit == Stage::PTX || options.emit == Stage::Cubin;
   }
@@ -160,7 +166,7 @@ Error Compilation::checkSpec() {
     spec.setSymName(options.name);
   if (!isIdentifier(spec.getSymName()))
     return llvm::createStringError(
-        options.spec +
+        (options.name.empty() ? options.spec : "--name") +
         ": expected the optimizer's name to be a C identifier "
         "of at most 100 characters, got '" +
         spec.getSymName() + "'");
@@ -289,7 +295,7 @@ Error Compilation::lower() {
   plan = std::move(*extracted);
   if (options.explain)
     explain(plan, out);
-  if (!options.emit && options.output.empty())
+  if (!wantsCode())
     return Error::success();
   // The plan holds what the spec said; below are kernels only.
   module->walk([](optim::SpecOp op) { op.erase(); });
@@ -407,6 +413,8 @@ Error Compilation::writeArtefact() {
       return error;
     return emitText(code);
   }
+  if (options.output.empty()) // only --dump-stages
+    return Error::success();
   if (Error error = generate(CodeKind::Object, code))
     return error;
   auto folder = OutputFolder::create(options.output);
@@ -427,6 +435,12 @@ Error Compilation::writeArtefact() {
   }
   if (Error error =
           files.write(plan.name + ".h", writeHeader(plan, !gpuCodes.empty())))
+    return error;
+  if (Error error = files.write(plan.name + ".pc",
+                                writePkgConfig(plan, linker.has_value())))
+    return error;
+  if (Error error = files.write(plan.name + "Config.cmake",
+                                writeCMakePackage(plan, linker.has_value())))
     return error;
   if (Error error = writeGPUFiles(files))
     return error;
@@ -476,9 +490,7 @@ Error Compilation::run() {
     return error;
   if (Error error = lower(); error || emitted)
     return error;
-  if (!options.emit && options.output.empty())
-    return Error::success();
-  return writeArtefact();
+  return wantsCode() ? writeArtefact() : Error::success();
 }
 
 Error compile(const CompileOptions &options, raw_ostream &out) {

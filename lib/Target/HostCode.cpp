@@ -6,15 +6,22 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HostCode.h"
 
+#include "hostBind.inc"
 #include "hostCheck.inc"
 #include "hostCrew.inc"
 #include "hostCudaDevice.inc"
 #include "hostCudaDriver.inc"
 #include "hostCudaStep.inc"
+#include "hostElements.inc"
 #include "hostMessage.inc"
+#include "hostOverlap.inc"
 #include "hostPlan.inc"
 #include "hostPool.inc"
+#include "hostStage.inc"
 #include "hostStep.inc"
+#include "hostTable.inc"
+#include "hostTensors.inc"
+#include "hostTvmFfi.inc"
 #include "hostXla.inc"
 #include "oracleAVX2.inc"
 #include "oracleAVX512.inc"
@@ -28,7 +35,22 @@ using namespace llvm;
 
 namespace steepc {
 
-static constexpr StringLiteral exportPrefix = "steep_host_export_";
+/// What the host code's names begin with becomes what the artefact's do, with
+/// NAME between the two parts.
+static constexpr struct {
+  StringLiteral host, before, after;
+} exportPrefixes[] = {
+    {"steep_host_export_", "steep_", "_"},
+    {"steep_host_tvm__metadata_", "__tvm_ffi__metadata_steep_", "_"},
+    {"steep_host_tvm_", "__tvm_ffi_steep_", "_"}};
+
+/// The artefact's name of a function, empty where it is internal.
+static std::string exportedName(StringRef function, StringRef name) {
+  for (const auto &prefix : exportPrefixes)
+    if (function.consume_front(prefix.host))
+      return (prefix.before + name + prefix.after + function).str();
+  return "";
+}
 
 template <size_t size>
 static StringRef bytesOf(const unsigned char (&array)[size]) {
@@ -95,9 +117,11 @@ Error linkHostCode(Module &module, StringRef name, bool withGPU) {
     if (!value.isDeclaration() && !value.hasLocalLinkage())
       value.setVisibility(GlobalValue::HiddenVisibility);
   SmallVector<StringRef> files = {
-      bytesOf(hostCheck), bytesOf(hostCrew), bytesOf(hostMessage),
-      bytesOf(hostPlan),  bytesOf(hostPool), bytesOf(hostStep),
-      bytesOf(hostXla)};
+      bytesOf(hostBind),     bytesOf(hostCheck),   bytesOf(hostCrew),
+      bytesOf(hostElements), bytesOf(hostMessage), bytesOf(hostOverlap),
+      bytesOf(hostPlan),     bytesOf(hostPool),    bytesOf(hostStage),
+      bytesOf(hostStep),     bytesOf(hostTable),   bytesOf(hostTensors),
+      bytesOf(hostTvmFfi),   bytesOf(hostXla)};
   if (withGPU)
     files.append({bytesOf(hostCudaDevice), bytesOf(hostCudaDriver),
                   bytesOf(hostCudaStep)});
@@ -111,9 +135,9 @@ Error linkHostCode(Module &module, StringRef name, bool withGPU) {
   for (GlobalValue &value : module.global_values()) {
     if (value.isDeclaration() || value.hasLocalLinkage())
       continue;
-    StringRef old = value.getName();
-    if (old.consume_front(exportPrefix)) {
-      value.setName(("steep_" + name + "_" + old).str());
+    if (std::string fresh = exportedName(value.getName(), name);
+        !fresh.empty()) {
+      value.setName(fresh);
       value.setVisibility(GlobalValue::DefaultVisibility);
       continue;
     }

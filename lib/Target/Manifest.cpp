@@ -323,6 +323,8 @@ void ManifestWriter::write(const CPU &cpu, ArrayRef<GPUCode> gpus,
         json.attribute("library", "lib" + plan.name + ".so");
       json.attribute("object", plan.name + ".o");
       json.attribute("header", plan.name + ".h");
+      json.attribute("pkg_config", plan.name + ".pc");
+      json.attribute("cmake", plan.name + "Config.cmake");
     });
   });
 }

@@ -553,8 +553,8 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
 LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
   int64_t count = plan.parameters.size();
   plan.sumsBytes = llvm::alignTo(uint64_t(count) * 8, alignment);
-  // Check.c sorts one range of 32 bytes a tensor there, before any kernel.
-  int64_t largest = (1 + 3 * count + plan.stateCount()) * 32;
+  // Overlap.c sorts one range of 32 bytes a tensor there, before any kernel.
+  int64_t largest = (1 + 4 * count + plan.stateCount()) * 32;
   for (const Batch &batch : plan.batches) {
     auto reach = [&](int64_t function, int64_t wave) {
       int64_t bytes;

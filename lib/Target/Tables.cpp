@@ -84,7 +84,7 @@ Constant *TableBuilder::batches() {
          functions[batch.squares], make.number(batch.parameters.size()),
          make.numbers(batch.parameters), make.numbers(batch.rows),
          make.numbers(batch.measures), make.number(batch.wave),
-         make.number(batch.squaresWave)}));
+         make.number(batch.squaresWave), make.number(batch.matrixRows)}));
   return make.array(records);
 }
 

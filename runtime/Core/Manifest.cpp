@@ -61,6 +61,8 @@ static Manifest::Group parseGroup(const JsonValue &value) {
   group.rule = value.at("rule").string();
   group.lr = nonNegative(value.at("lr"));
   group.wd = nonNegative(value.at("wd"));
+  if (auto decays = value.find("decays"))
+    group.decays = decays->boolean();
   return group;
 }
 

@@ -35,6 +35,8 @@ struct Manifest {
     std::string rule;
     double lr = 0; ///< default peak learning rate
     double wd = 0; ///< default weight decay
+    /// Does the rule use a weight decay? Assumed where the manifest is older.
+    bool decays = true;
   };
   /// A number that a rule measures of a matrix, as steps list them.
   struct Measure {

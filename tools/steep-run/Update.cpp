@@ -169,6 +169,9 @@ void runUpdate(const UpdateOptions &options) {
     fail("--lr is required: no group of {} gives rule {} a learning rate",
          quote(options.spec.empty() ? options.artefact : options.spec),
          quote(parameter.rule));
+  if (options.wd.value_or(0) != 0 && !manifest.groups.at(0).decays)
+    fail("--wd {} is not possible: rule {} has no weight decay", *options.wd,
+         quote(parameter.rule));
   arguments.lr = {options.lr.value_or(manifest.groups.at(0).lr)};
   arguments.wd = {options.wd.value_or(manifest.groups.at(0).wd)};
   arguments.gradScale = options.gradScale;

@@ -19,6 +19,11 @@ static int fail(llvm::StringRef message) {
   return 1;
 }
 
+/// An empty value is more likely a shell variable that is not set than a wish.
+static std::string refuseEmpty(const std::string &value) {
+  return value.empty() ? "expected a value, got ''" : "";
+}
+
 static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
                            std::string &emit) {
   app.set_version_flag("--version", "steepc " STEEP_VERSION
@@ -56,6 +61,10 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
   app.add_option("--dump-stages", options.dumpStages,
                  "write the IR after every stage into this folder")
       ->type_name("DIR");
+  for (CLI::Option *option : app.get_options([](CLI::Option *option) {
+         return option->get_items_expected_max() > 0;
+       }))
+    option->check(refuseEmpty, "");
   app.add_flag("--explain", options.explain,
                "print which rule and kernels update each parameter, and what a "
                "step costs");
@@ -80,8 +89,9 @@ static std::string checkOptions(steepc::CompileOptions &options,
   bool isBinary = options.emit == Stage::Obj || options.emit == Stage::Cubin;
   if (isBinary && (options.output.empty() || options.output == "-"))
     return "--emit=" + emit + ": expected -o FILE";
-  if (options.output.empty() && !options.emit && !options.explain)
-    return "expected -o DIR, --emit=STAGE or --explain";
+  if (options.output.empty() && !options.emit && !options.explain &&
+      options.dumpStages.empty())
+    return "expected -o DIR, --emit=STAGE, --dump-stages=DIR or --explain";
   return "";
 }
 

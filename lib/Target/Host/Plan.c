@@ -47,6 +47,35 @@ static int32_t check_cpu(char *message, uint64_t bytes) {
   return STEEP_OK;
 }
 
+/* What came with version 1.2: bindings, table, and the rest. */
+static int32_t plan_latest(steep_plan *plan) {
+  const steep_tables *t = &steep_host_tables;
+  steep_step_args args = {0}; /* carries flags and message to the checks */
+  steep_call call = {0};
+  uint64_t workspace = (uint64_t)t->workspace_bytes;
+  int32_t code;
+  args.struct_size = sizeof args;
+  args.flags = (uint32_t)plan->step_flags;
+  args.message = plan->message;
+  args.message_bytes = plan->message_bytes;
+  call.args = &args;
+  call.actions = STEEP_PREPARE | STEEP_APPLY;
+  code = steep_host_check_flags(&args);
+  if (!code)
+    code = steep_host_bind(plan, &call);
+  if (code)
+    return code;
+  if (call.bindings)
+    workspace += steep_host_stage_bytes(&call);
+  plan->workspace_bytes = workspace;
+  plan->table_needed =
+      steep_host_print(&call, workspace, plan->table, plan->table_bytes);
+  plan->clip_norm = t->clip_norm;
+  plan->measure_count = t->measure_count;
+  plan->measure_names = t->measure_names;
+  return STEEP_OK;
+}
+
 int32_t steep_host_export_plan(steep_plan *plan) {
   const steep_tables *t = &steep_host_tables;
   int latest;
@@ -62,27 +91,21 @@ int32_t steep_host_export_plan(steep_plan *plan) {
                    latest ? plan->message_bytes : 0);
   if (code)
     return code;
+  plan->workspace_bytes = (uint64_t)t->workspace_bytes;
+  if (latest)
+    code = plan_latest(plan);
+  if (code)
+    return code;
   plan->abi_version = steep_host_export_abi_version();
   plan->name = t->name;
   plan->parameter_count = t->parameter_count;
   plan->state_count = t->state_count;
   plan->group_count = t->group_count;
-  plan->workspace_bytes = (uint64_t)t->workspace_bytes;
   plan->workspace_alignment = 64;
   if (plan->struct_size < offsetof(steep_plan, bindings))
     return STEEP_OK;
   plan->device_target_count = t->gpu_target_count;
   plan->device_bytes = t->gpu ? t->gpu->device_bytes() : 0;
-  if (!latest)
-    return STEEP_OK;
-  if (plan->bindings || plan->step_flags || plan->table)
-    return steep_host_say(plan->message, plan->message_bytes,
-                          STEEP_INVALID_ARGUMENT,
-                          "bindings, step_flags and table: not served yet");
-  plan->table_needed = 0;
-  plan->clip_norm = t->clip_norm;
-  plan->measure_count = t->measure_count;
-  plan->measure_names = t->measure_names;
   return STEEP_OK;
 }
 

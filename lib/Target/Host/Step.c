@@ -16,18 +16,18 @@
 #include <float.h>
 #include <math.h>
 
-/* One kernel, or all of a function, over the matrices first .. first + count -
- * 1 of a batch. */
+/* One kernel, all of a function, or one direction of copies, over a wave of a
+ * batch. */
 typedef struct {
+  steep_staged_wave wave;
   const steep_step_args *args;
-  const steep_batch_entry *batch;
   const steep_function_entry *function;
   const steep_kernel_entry *kernel;
-  int64_t first;
   char *workspace; /* of the wave's first matrix */
   int64_t workspace_bytes;
   int64_t squares_bytes; /* at the start of a matrix's part */
   double gradient_scale;
+  int in; /* of copies */
 } launch;
 
 /* What the caller has set in the floating-point control register (flush to
@@ -38,39 +38,25 @@ static unsigned enter_default_mode(void) {
   return saved;
 }
 
-/* The element where a matrix begins that starts at `row`. */
-static void *find_row(const DLTensor *tensor, int64_t row, int64_t columns) {
-  return (float *)steep_host_data(tensor) + row * columns;
-}
-
 /* Runs blocks begin .. end - 1 on one matrix of the wave. */
 static void run_matrix(const launch *l, int64_t matrix, int64_t begin,
                        int64_t end) {
   const steep_step_args *args = l->args;
   const steep_kernel_entry *kernel = l->kernel;
-  int64_t index = l->batch->parameters[l->first + matrix];
+  int64_t index = l->wave.batch->parameters[l->wave.first + matrix];
   const steep_parameter_entry *parameter = &steep_host_tables.parameters[index];
-  int64_t row = l->batch->rows[l->first + matrix];
   char *workspace = l->workspace + matrix * l->workspace_bytes;
   void *slots[STEEP_MAX_SLOTS];
   float lr, wd, clip = (float)l->gradient_scale;
-  int64_t step = args->step, i, state;
+  int64_t step = args->step, i;
   for (i = 0; i < kernel->slot_count; ++i) {
     const steep_slot_entry *slot = &kernel->slots[i];
     switch (slot->kind) {
     case STEEP_SLOT_WEIGHT:
-      slots[i] = find_row(args->parameters[index], row, parameter->columns);
-      break;
     case STEEP_SLOT_GRADIENT:
-      slots[i] = find_row(args->gradients[index], row, parameter->columns);
-      break;
     case STEEP_SLOT_STATE:
-      state = parameter->state_begin + slot->value;
-      slots[i] = find_row(args->states[state], row,
-                          steep_host_tables.states[state].columns);
-      break;
     case STEEP_SLOT_UPDATE:
-      slots[i] = find_row(args->updates[index], row, parameter->columns);
+      slots[i] = steep_host_work(&l->wave, matrix, slot);
       break;
     case STEEP_SLOT_SQUARES:
       slots[i] = workspace;
@@ -93,8 +79,8 @@ static void run_matrix(const launch *l, int64_t matrix, int64_t begin,
       slots[i] = &step;
       break;
     case STEEP_SLOT_MEASURE:
-      slots[i] =
-          args->measures + l->batch->measures[l->first + matrix] + slot->value;
+      slots[i] = args->measures +
+                 l->wave.batch->measures[l->wave.first + matrix] + slot->value;
       break;
     default:
       slots[i] = (void *)&slot->value;
@@ -131,58 +117,93 @@ static void run_matrices(void *data, int64_t begin, int64_t end) {
   __builtin_ia32_ldmxcsr(saved);
 }
 
-/* All kernels of `function`, on one wave. Where there are enough matrices for
- * all threads, a matrix stays with one; few matrices are split between them. */
-static void run_function(launch *l, const steep_function_entry *function,
-                         int64_t count) {
+static void copy_items(void *data, int64_t begin, int64_t end) {
+  const launch *l = data;
+  int64_t items = steep_host_copy_items(&l->wave);
+  unsigned saved = enter_default_mode();
+  for (; begin < end; ++begin) {
+    if (l->in)
+      steep_host_copy_in(&l->wave, begin / items, begin % items);
+    else
+      steep_host_copy_out(&l->wave, begin / items, begin % items);
+  }
+  __builtin_ia32_ldmxcsr(saved);
+}
+
+/* On the caller's threads, or on this one. */
+static void run_task(launch *l, int64_t items,
+                     void (*task)(void *data, int64_t begin, int64_t end)) {
+  const steep_pool *pool = l->args->pool;
+  if (pool)
+    pool->run(pool->context, items, task, l);
+  else
+    task(l, 0, items);
+}
+
+static void copy_wave(launch *l, int64_t count, int in) {
+  l->in = in;
+  run_task(l, count * steep_host_copy_items(&l->wave), copy_items);
+}
+
+/* All kernels of `function`, on one wave whose tensors are as kernels take
+ * them. Where there are enough matrices for all threads, a matrix stays with
+ * one; few matrices are split between them. */
+static void run_kernels(launch *l, int64_t count) {
   const steep_pool *pool = l->args->pool;
   int64_t k;
-  l->function = function;
-  l->squares_bytes = (function->squares_count * 8 + 63) / 64 * 64;
-  l->workspace_bytes = l->squares_bytes + function->workspace_bytes;
-  if (!pool) {
-    run_matrices(l, 0, count);
+  if (!pool || count >= 2 * (int64_t)pool->threads) {
+    run_task(l, count, run_matrices);
     return;
   }
-  if (count >= 2 * (int64_t)pool->threads) {
-    pool->run(pool->context, count, run_matrices, l);
-    return;
-  }
-  for (k = 0; k < function->kernel_count; ++k) {
-    int64_t items;
-    l->kernel = &function->kernels[k];
-    items = count * l->kernel->grid;
-    pool->run(pool->context, items, run_items, l);
+  for (k = 0; k < l->function->kernel_count; ++k) {
+    l->kernel = &l->function->kernels[k];
+    run_task(l, count * l->kernel->grid, run_items);
   }
 }
 
-static launch start(const steep_step_args *args) {
+static void run_function(launch *l, const steep_function_entry *function,
+                         int64_t count) {
+  l->function = function;
+  l->squares_bytes = (function->squares_count * 8 + 63) / 64 * 64;
+  l->workspace_bytes = l->squares_bytes + function->workspace_bytes;
+  if (l->wave.stage.copies_in)
+    copy_wave(l, count, 1);
+  run_kernels(l, count);
+  if (l->wave.stage.copies_out)
+    copy_wave(l, count, 0);
+}
+
+static launch start(const steep_call *call) {
   launch l = {0};
-  l.args = args;
-  l.workspace = (char *)args->workspace + steep_host_tables.workspace_offset;
+  char *workspace = call->args->workspace;
+  l.args = call->args;
+  l.wave.call = call;
+  l.wave.memory = workspace + steep_host_tables.workspace_bytes;
+  l.workspace = workspace + steep_host_tables.workspace_offset;
   return l;
 }
 
 /* What a step does to a matrix of a batch. */
 typedef enum { MISSING, PLAIN, WITH_UPDATE } treatment;
 
-static treatment classify(const steep_step_args *args,
-                          const steep_batch_entry *batch, int64_t member) {
-  int64_t index = batch->parameters[member];
-  if (!args->gradients[index])
+static treatment classify(const launch *l, int64_t member) {
+  const steep_call *call = l->wave.call;
+  int64_t index = l->wave.batch->parameters[member];
+  if (steep_host_is_missing(call, index))
     return MISSING;
-  return args->updates && args->updates[index] ? WITH_UPDATE : PLAIN;
+  return !steep_host_is_delta(call) &&
+                 steep_host_tensor(call, STEEP_UPDATE, index)
+             ? WITH_UPDATE
+             : PLAIN;
 }
 
 /* A wave is a run of neighbours that are treated alike: how many of them, from
- * `first` on and at most `most`. */
-static int64_t count_alike(const steep_step_args *args,
-                           const steep_batch_entry *batch, int64_t first,
-                           int64_t most) {
-  treatment wanted = classify(args, batch, first);
+ * `first` on. */
+static int64_t count_alike(const launch *l, int64_t first) {
+  treatment wanted = classify(l, first);
   int64_t count = 1;
-  while (count < most && first + count < batch->count &&
-         classify(args, batch, first + count) == wanted)
+  while (count < l->wave.stage.wave && first + count < l->wave.batch->count &&
+         classify(l, first + count) == wanted)
     ++count;
   return count;
 }
@@ -195,22 +216,23 @@ static int64_t count_alike(const steep_step_args *args,
  * those of its matrices in the order of the batches.
  * Row sums are FP64 and added in order: FP32 squares neither overflow nor
  * vanish in it, so a sum is finite exactly where the gradient is. */
-static void sum_squares(const steep_step_args *args) {
+static void sum_squares(const steep_call *call) {
   const steep_tables *t = &steep_host_tables;
-  double *sums = args->workspace;
-  launch l = start(args);
-  int64_t b, first, count, m, i;
+  double *sums = call->args->workspace;
+  launch l = start(call);
+  int64_t b, first, m, i, count;
   for (i = 0; i < t->parameter_count; ++i)
     sums[i] = 0;
   for (b = 0; b < t->batch_count; ++b) {
     const steep_batch_entry *batch = &t->batches[b];
     const steep_function_entry *function = batch->squares;
-    l.batch = batch;
+    l.wave.batch = batch;
+    l.wave.stage = steep_host_stage(call, batch, STEEP_PREPARE);
     for (first = 0; first < batch->count; first += count) {
-      count = count_alike(args, batch, first, batch->squares_wave);
-      if (classify(args, batch, first) == MISSING)
+      count = count_alike(&l, first);
+      if (classify(&l, first) == MISSING)
         continue;
-      l.first = first;
+      l.wave.first = first;
       run_function(&l, function, count);
       for (m = 0; m < count; ++m) {
         const double *rows =
@@ -231,11 +253,12 @@ static int overflows(double sum, double scale) {
 
 static void prepare(steep_step_args *args) {
   const steep_tables *t = &steep_host_tables;
+  steep_call call = {args, NULL, 0, STEEP_PREPARE};
   const double *sums = args->workspace;
   double total = 0, grad_scale = steep_host_scalar(&args->grad_scale);
   unsigned saved = enter_default_mode();
   int64_t i;
-  sum_squares(args);
+  sum_squares(&call);
   for (i = 0; i < t->parameter_count; ++i)
     total += sums[i];
   args->grad_norm = sqrt(total) * fabs(grad_scale);
@@ -292,17 +315,19 @@ static void clear_measures(const steep_step_args *args) {
 
 static void apply(const steep_step_args *args) {
   const steep_tables *t = &steep_host_tables;
-  launch l = start(args);
+  steep_call call = {args, NULL, 0, STEEP_APPLY};
+  launch l = start(&call);
   int64_t b, first, count;
   clear_measures(args);
   l.gradient_scale = steep_host_scalar(&args->grad_scale) * args->clip_factor;
   for (b = 0; b < t->batch_count; ++b) {
     const steep_batch_entry *batch = &t->batches[b];
-    l.batch = batch;
+    l.wave.batch = batch;
+    l.wave.stage = steep_host_stage(&call, batch, STEEP_APPLY);
     for (first = 0; first < batch->count; first += count) {
-      treatment what = classify(args, batch, first);
-      count = count_alike(args, batch, first, batch->wave);
-      l.first = first;
+      treatment what = classify(&l, first);
+      count = count_alike(&l, first);
+      l.wave.first = first;
       if (what != MISSING)
         run_function(&l, select_function(args, batch, what == WITH_UPDATE),
                      count);

@@ -77,6 +77,7 @@ typedef struct {
   const int64_t *measures;
   int64_t wave;
   int64_t squares_wave;
+  int64_t matrix_rows; /* of each */
 } steep_batch_entry;
 
 typedef struct {

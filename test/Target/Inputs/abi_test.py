@@ -95,7 +95,7 @@ print("ok: plan and parameter")
 
 # --- fields --------------------------------------------------------------------
 refuses("short structure", "", setting("struct_size", 64), VERSION, both)
-refuses("flags", "flags: expected 0, got 2", setting("flags", 2), entries=both)
+refuses("flags", "flags: expected 0 or STEEP_DELTA_ONLY, got 2", setting("flags", 2), entries=both)
 refuses("parameter count", f"parameter_count: expected {len(a.weights)}, got 1000",
         setting("parameter_count", 1000), entries=both)
 refuses("state count", f"state_count: expected {len(a.states)}, got 1000",
@@ -149,14 +149,22 @@ refuses("scalar pointer", f"wd of group {group}: expected a pointer to a float",
 w, g = a.weights[0], a.gradients[0]
 wrong = (c.c_int64 * 2)(rows, columns + 1)
 strides = (c.c_int64 * 2)(columns + 3, 1)
+backward = (c.c_int64 * 2)(-columns, 1)
+folded = (c.c_int64 * 2)(columns - 1, 1)
 refuses("shape", f'parameter "{name}": expected shape {rows}x{columns}, got '
         f"{rows}x{columns + 1}", changing(w.tensor, shape=wrong))
 refuses("gradient's shape", f'gradient of "{name}": expected shape',
         changing(g.tensor, shape=wrong), entries=both)
 refuses("rank", f'parameter "{name}": expected a matrix of {rows}x{columns}, got a '
         "tensor of rank 3", changing(w.tensor, ndim=3))
-refuses("strides", f'gradient of "{name}": expected dense rows',
-        changing(g.tensor, strides=strides), entries=both)
+refuses("strides backward", f'gradient of "{name}": expected strides of at least 0',
+        changing(g.tensor, strides=backward), entries=both)
+refuses("strides that fold", f'parameter "{name}": expected strides that reach no',
+        changing(w.tensor, strides=folded))
+refuses("strides without workspace", "workspace: expected",
+        changing(g.tensor, strides=strides), WORKSPACE, entries=both)
+refuses("BF16 weight without master", f'parameter "{name}": expected an FP32 master',
+        changing(w.tensor, dtype=DLDataType(4, 16, 1)))
 refuses("type", f'parameter "{name}": expected FP32 elements',
         changing(w.tensor, dtype=DLDataType(2, 16, 1)))
 refuses("device", f'gradient of "{name}": expected a CPU tensor',

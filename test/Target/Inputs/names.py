@@ -17,6 +17,6 @@ for i, name in enumerate(names):
     assert a.entry("parameter")(c.c_int64(i), c.byref(entry)) == OK
     assert entry.name.decode() == name
 arguments = a.arguments()
-arguments.gradients[1] = c.POINTER(DLTensor)()
+arguments.parameters[1] = c.POINTER(DLTensor)()
 assert a.call("step", arguments) == INVALID
-assert a.said == r'gradient of "line\x0a\x22quoted\x22\x5c??/": expected a tensor, got NULL', a.said
+assert a.said == r'parameter "line\x0a\x22quoted\x22\x5c??/": expected a tensor, got NULL', a.said

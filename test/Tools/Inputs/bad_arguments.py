@@ -26,7 +26,8 @@ refuses(folder, [*given, "more"], "not expected: more")
 refuses(folder, [*given, "--emit=bar"],
         "--emit: expected optim, geo, block, llvm, asm, obj, ptx or cubin, got 'bar'")
 refuses(folder, [*given, "--emit=obj", "-o", "-"], "--emit=obj: expected -o FILE")
-refuses(folder, [*given, "-o", ""], "expected -o DIR, --emit=STAGE or --explain")
+for option in ("-o", "--name", "--target", "--only-rule", "--emit", "--dump-stages"):
+    refuses(folder, [*given, option, ""], f"{option}: expected a value, got ''")
 refuses(folder, ["none.mlir", "--params", tiny],
         "none.mlir: cannot be read: No such file or directory")
 refuses(folder, [folder, "--params", tiny], "cannot be read: Is a directory")
@@ -59,7 +60,8 @@ refuses(folder, [*given, "--target", "x86-64-avx"], "--target: unknown CPU 'x86-
 # --- specs that are not specs ----------------------------------------------------
 refuses(folder, [spec("// nothing\n"), "--params", tiny], "expected an optim.spec")
 refuses(folder, [*given, "--name", "a-b"],
-        "expected the optimizer's name to be a C identifier of at most 100 characters, got 'a-b'")
+        "--name: expected the optimizer's name to be a C identifier of at most 100 characters, "
+        "got 'a-b'")
 refuses(folder, [*given, "--name", "9a"], "got '9a'")
 refuses(folder, [*given, "--name", "n" * 101], "to be a C identifier of at most 100")
 refuses(folder, [spec('optim.spec @s {\n optim.parameter "a" : tensor<2x2xf32>\n}'),

@@ -17,6 +17,9 @@
 
 extern "C" {
 int32_t steep_host_export_plan(steep_plan *);
+int32_t steep_host_export_state(int64_t, steep_state *);
+int32_t steep_host_export_group(int64_t, steep_group *);
+const char *steep_host_export_last_error(void);
 int32_t steep_host_export_prepare(steep_step_args *);
 int32_t steep_host_export_apply(steep_step_args *);
 int32_t steep_host_export_step(steep_step_args *);

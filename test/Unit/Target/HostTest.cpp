@@ -78,7 +78,7 @@ TEST(Host, SkipsWhatIsNotFiniteAfterScaling) {
 
 TEST(Host, AMessageIsCutToItsBuffer) {
   Step step;
-  step.args.flags = 1;
+  step.args.flags = 2;
   for (uint64_t size : {0, 1, 2, 10}) {
     std::vector<char> buffer(size + 1, 'x');
     step.args.message = buffer.data();
