@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -27,12 +28,24 @@ limit = "ulimit -v 8388608; "
 config.substitutions.append(("%limit", limit))
 config.substitutions.append(("%source", config.steep_source_root))
 config.substitutions.append(("%specs", os.path.join(config.steep_source_root, "specs")))
+config.substitutions.append(("%build", config.steep_build_root))
 config.substitutions.append(("%cc", config.host_cc))
+config.substitutions.append(("%cxx", config.host_cxx))
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%unit", os.path.join(config.steep_build_root, "unit")))
 simt = os.path.join(config.steep_build_root, "lib", "libsteep-simt.so")
 config.substitutions.append(("%simt", simt))
 
+def finds_library(name):
+    asked = [config.host_cc, f"-print-file-name={name}"]
+    found = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
+    return os.path.isabs(found) and os.path.exists(found)
+
+
+if finds_library("libasan.so") and finds_library("libtsan.so"):
+    config.available_features.add("sanitizers")
+if shutil.which("pkg-config"):
+    config.available_features.add("pkg-config")
 if os.path.exists("/dev/full"):
     config.available_features.add("full-device")
 # GPUs: NVIDIA's programs where there are any (see tools/fetch-cuda.sh), a card,
