@@ -12,7 +12,8 @@
 // a thread. The two alternate; medians are compared, and so are the weights
 // after the first step.
 //
-//   MuonBench [--blocks N] [--dim D] [--threads T] [--rounds R]  (32 512 2 3)
+//   MuonBench [--blocks N] [--dim D] [--threads T] [--rounds R] [--dot bf16]
+//                                                       (32 512 2 3)
 //
 // What OpenBLAS may use is its own to be told: OPENBLAS_CORETYPE.
 //
@@ -43,7 +44,7 @@ optim.rule @muon(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
   %gc = geo.scale %g, %clip
   %b1, %n = geo.momentum %b, %gc {beta = 0.95, nesterov}
   %r  = geo.shape_scale %lr, %w {kind = "original"}
-  %s  = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, eps = 1.0e-5DOT}
+  %s  = geo.spectral %n radius(%r)DOT {schedule = "jordan", steps = 5, eps = 1.0e-5, form = "auto"}
   %w1 = geo.apply %w, %s decay(%lr, %wd)
   optim.yield %w1, %b1
 }
@@ -77,9 +78,7 @@ static std::shared_ptr<Artefact> compile(const Options &options,
   request.spec = (folder / "muon.mlir").string();
   std::string text = spec;
   text.replace(text.find("DOT"), 3,
-               options.dot.empty() ? ""
-                                   : ", dot = #geo<dot " + options.dot +
-                                         ">, form = \"standard\"");
+               options.dot.empty() ? "" : " dot(" + options.dot + ")");
   writeFile(request.spec, text);
   std::string list;
   for (size_t i = 0; i < shapes.size(); ++i)
@@ -172,7 +171,7 @@ static void muon(const Library &library, Scratch &s, int64_t rows,
       8e-3f * std::sqrt(std::max(1.0f, float(rows) / float(columns)));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) {
-      float value = tall ? s.x[j * m + i] : s.x[i * k + j];
+      float value = s.x[tall ? j * k + i : i * k + j];
       w[i * columns + j] =
           w[i * columns + j] * (1 - 8e-3f * 0.1f) - rate * value;
     }

@@ -267,6 +267,13 @@ Error Compilation::lower() {
   PipelineOptions pipeline;
   pipeline.lanes = cpu.lanes;
   pipeline.registers = cpu.lanes == 16 ? 32 : 16;
+  auto has = [&](llvm::StringRef name) {
+    return llvm::any_of(cpu.required, [&](const CPUFeature *feature) {
+      return name == feature->llvmName;
+    });
+  };
+  pipeline.fma = has("fma");
+  pipeline.dotBF16 = has("avx512bf16");
   if (Error error = dumpModule("0-spec.mlir"))
     return error;
   if (Error error = runStage("1-optim", Stage::Optim,

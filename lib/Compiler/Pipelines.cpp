@@ -55,7 +55,8 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   // Decide, then do: what is decided stands in the IR from here on.
   pm.addNestedPass<func::FuncOp>(block::createSelectConfig(
       {"cpu", options.lanes, options.registers, options.l2}));
-  pm.addNestedPass<func::FuncOp>(block::createLowerProducts());
+  pm.addNestedPass<func::FuncOp>(
+      block::createLowerProducts({options.fma, options.dotBF16}));
   pm.addNestedPass<func::FuncOp>(block::createTile());
   // Vectors before memory: sums over a row are registers then. The other way
   // round they are buffers.
@@ -119,8 +120,17 @@ struct TextOptions : PassPipelineOptions<TextOptions> {
   Option<bool> wgmma{*this, "wgmma",
                      llvm::cl::desc("the target has wgmma (sm_90a)"),
                      llvm::cl::init(PipelineOptions().wgmma)};
+  Option<bool> fma{*this, "fma",
+                   llvm::cl::desc("whether there are fused multiply-adds"),
+                   llvm::cl::init(PipelineOptions().fma)};
+  Option<bool> dotBF16{*this, "dot-bf16",
+                       llvm::cl::desc("whether pairs of BF16 are multiplied "
+                                      "and added to FP32"),
+                       llvm::cl::init(PipelineOptions().dotBF16)};
 
-  PipelineOptions get() const { return {lanes, registers, l2, padTo, wgmma}; }
+  PipelineOptions get() const {
+    return {lanes, registers, l2, padTo, wgmma, fma, dotBF16};
+  }
 };
 } // namespace
 

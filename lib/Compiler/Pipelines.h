@@ -28,6 +28,11 @@ struct PipelineOptions {
   int64_t padTo = 32;
   /// Whether the GPU has wgmma: sm_90a alone.
   bool wgmma = false;
+  /// Whether there are fused multiply-adds; without, products of matrices round
+  /// each term. (Elsewhere what is fused stays fused, in a library if need be.)
+  bool fma = true;
+  /// Whether pairs of BF16 are multiplied and added to FP32.
+  bool dotBF16 = false;
 };
 
 /// Spec to bound: every parameter has its function on tensors of static shape.

@@ -4,7 +4,10 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Geo/Geo.h"
 #include "passes/Block/Placement.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::block;
@@ -22,6 +25,17 @@ static linalg::LinalgOp getProduct(Operation *op) {
              : linalg::LinalgOp();
 }
 
+/// Whether an operand of a product is read by its columns: an element of the
+/// result wants one of them.
+static bool isReadAcross(linalg::LinalgOp product, unsigned number) {
+  SmallVector<unsigned> loops;
+  product.getReductionDims(loops);
+  AffineMap map =
+      product.getMatchingIndexingMap(product.getDpsInputOperand(number));
+  return map.getResult(1) !=
+         getAffineDimExpr(loops.front(), product.getContext());
+}
+
 /// Whether an operand of a product is read down its columns, that is, where its
 /// rows would be wanted.
 static bool isReadDown(linalg::LinalgOp product, OpOperand *operand) {
@@ -36,67 +50,150 @@ static bool isReadDown(linalg::LinalgOp product, OpOperand *operand) {
          map.getResult(0) == result.getResult(1);
 }
 
-/// A product whose right operand is read down becomes one that reads `right`,
-/// its transpose.
-static void setRight(linalg::LinalgOp product, Value right) {
+/// Whether a product may round its operands to BF16, and its terms come in
+/// pairs, which is how they are multiplied then.
+static bool isRounded(linalg::LinalgOp product) {
+  auto dot = product->getAttrOfType<geo::DotAttr>(geo::GeoDialect::dotAttrName);
+  SmallVector<unsigned> loops;
+  product.getReductionDims(loops);
+  return dot && dot.getValue() == geo::Dot::bf16 &&
+         product.getStaticLoopRanges()[loops.front()] % 2 == 0;
+}
+
+/// The product of other operands, of which the right one may be transposed; if
+/// they are BF16, its terms are still FP32.
+static linalg::LinalgOp replace(linalg::LinalgOp product, Value left,
+                                Value right, bool isTransposed) {
   OpBuilder b(product);
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
-  maps[1] = AffineMap::get(maps[1].getNumDims(), 0,
-                           {maps[1].getResult(1), maps[1].getResult(0)},
-                           b.getContext());
+  if (isTransposed)
+    maps[1] = AffineMap::get(maps[1].getNumDims(), 0,
+                             {maps[1].getResult(1), maps[1].getResult(0)},
+                             b.getContext());
   auto generic = linalg::GenericOp::create(
-      b, product.getLoc(), product->getResultTypes(),
-      ValueRange{product.getDpsInputs()[0], right}, product.getDpsInits(), maps,
-      product.getIteratorTypesArray());
-  generic.getRegion().takeBody(product->getRegion(0));
+      b, product.getLoc(), product->getResultTypes(), ValueRange{left, right},
+      product.getDpsInits(), maps, product.getIteratorTypesArray(),
+      [&](OpBuilder &b, Location loc, ValueRange v) {
+        Value factors[2] = {v[0], v[1]};
+        for (Value &factor : factors)
+          if (factor.getType() != v[2].getType())
+            factor = arith::ExtFOp::create(b, loc, v[2].getType(), factor);
+        Value term = arith::MulFOp::create(b, loc, factors[0], factors[1]);
+        Value sum = arith::AddFOp::create(b, loc, v[2], term);
+        linalg::YieldOp::create(b, loc, sum);
+      });
   generic->setDiscardableAttrs(product->getDiscardableAttrDictionary());
   product->replaceAllUsesWith(generic);
   product->erase();
+  return generic;
+}
+
+namespace {
+/// Copies of the values that products multiply.
+class OperandCopies {
+public:
+  explicit OperandCopies(func::FuncOp func) : func(func) {}
+  void visit(linalg::LinalgOp product);
+
+private:
+  enum Kind : unsigned { Same, Transposed, Rounded, RoundedPairs };
+  Value get(Value value, Kind kind);
+  Value create(Value value, Kind kind);
+
+  func::FuncOp func;
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> copies;
+};
+} // namespace
+
+Value OperandCopies::get(Value value, Kind kind) {
+  Value &copy = copies[{value, kind}];
+  if (!copy)
+    copy = create(value, kind);
+  return copy;
+}
+
+/// To nearest, ties to even, in whole numbers: few targets have an instruction,
+/// and the others would call a library. What is not a number stays that.
+static Value roundToBF16(OpBuilder &b, Location loc, Value x) {
+  Type i32 = b.getI32Type();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+  };
+  Value bits = arith::BitcastOp::create(b, loc, i32, x);
+  Value upper = arith::ShRUIOp::create(b, loc, bits, number(16));
+  Value odd = arith::AndIOp::create(b, loc, upper, number(1));
+  Value half = arith::AddIOp::create(b, loc, odd, number(0x7fff));
+  Value sum = arith::AddIOp::create(b, loc, bits, half);
+  Value rounded = arith::ShRUIOp::create(b, loc, sum, number(16));
+  Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+  Value nan = arith::OrIOp::create(b, loc, upper, number(0x40));
+  Value chosen = arith::SelectOp::create(b, loc, isNaN, nan, rounded);
+  Value word = arith::TruncIOp::create(b, loc, b.getI16Type(), chosen);
+  return arith::BitcastOp::create(b, loc, b.getBF16Type(), word);
+}
+
+/// Right behind what is copied, for whoever multiplies it first.
+Value OperandCopies::create(Value value, Kind kind) {
+  OpBuilder b(func.getContext());
+  if (Operation *def = value.getDefiningOp())
+    b.setInsertionPointAfter(def);
+  else
+    b.setInsertionPointToStart(&func.getBody().front());
+  Location loc = value.getLoc();
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (kind == Transposed)
+    std::swap(shape[0], shape[1]);
+  bool rounds = kind == Rounded || kind == RoundedPairs;
+  Type element = rounds ? Type(b.getBF16Type()) : type.getElementType();
+  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
+  if (kind == Transposed)
+    return linalg::TransposeOp::create(b, loc, value, empty,
+                                       ArrayRef<int64_t>{1, 0})
+        ->getResult(0);
+  if (kind == Same)
+    return linalg::CopyOp::create(b, loc, value, empty).getResult(0);
+  SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(2));
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, TypeRange{empty.getType()}, ValueRange{value},
+             ValueRange{empty}, maps, loops,
+             [&](OpBuilder &b, Location loc, ValueRange v) {
+               Value rounded = roundToBF16(b, loc, v[0]);
+               linalg::YieldOp::create(b, loc, rounded);
+             })
+      .getResult(0);
+}
+
+void OperandCopies::visit(linalg::LinalgOp product) {
+  Value left = product.getDpsInputs()[0], right = product.getDpsInputs()[1];
+  if (isReadDown(product, product.getDpsInputOperand(1))) {
+    right = get(right, Transposed);
+    product = replace(product, left, right, /*isTransposed=*/true);
+  }
+  if (isRounded(product)) {
+    bool isAcross = isReadAcross(product, 0);
+    replace(product, get(left, isAcross ? RoundedPairs : Rounded),
+            get(right, RoundedPairs), /*isTransposed=*/false);
+    return;
+  }
+  for (unsigned number : {0u, 1u}) {
+    Value value = product.getDpsInputs()[number];
+    Operation *def = value.getDefiningOp();
+    if (!def || isView(def) || isRepeatable(def) ||
+        isa<tensor::InsertSliceOp>(def))
+      product->setOperand(number, get(value, Same));
+  }
 }
 
 void block::copyOperands(func::FuncOp func) {
-  llvm::DenseMap<std::pair<Value, unsigned>, Value> copies;
   SmallVector<linalg::LinalgOp> products;
   for (Operation &op : func.getBody().getOps())
     if (linalg::LinalgOp product = getProduct(&op))
       products.push_back(product);
-  for (linalg::LinalgOp product : products) {
-    bool isRightRead = isReadDown(product, product.getDpsInputOperand(1));
-    for (unsigned number : {0u, 1u}) {
-      Value value = product.getDpsInputs()[number];
-      bool transposes = number == 1 && isRightRead;
-      Operation *def = value.getDefiningOp();
-      bool isMade = def && !isView(def) && !isRepeatable(def) &&
-                    !isa<tensor::InsertSliceOp>(def);
-      auto type = cast<RankedTensorType>(value.getType());
-      if (type.getRank() != 2 || (isMade && !transposes))
-        continue;
-      Value &copy = copies[{value, unsigned(transposes)}];
-      if (!copy) {
-        // Right behind what is copied, for whoever multiplies it first.
-        OpBuilder b(func.getContext());
-        if (def)
-          b.setInsertionPointAfter(def);
-        else
-          b.setInsertionPointToStart(&func.getBody().front());
-        SmallVector<int64_t> shape(type.getShape());
-        if (transposes)
-          std::swap(shape[0], shape[1]);
-        Value empty = tensor::EmptyOp::create(b, product.getLoc(), shape,
-                                              type.getElementType());
-        copy = transposes
-                   ? linalg::TransposeOp::create(b, product.getLoc(), value,
-                                                 empty, ArrayRef<int64_t>{1, 0})
-                         ->getResult(0)
-                   : linalg::CopyOp::create(b, product.getLoc(), value, empty)
-                         .getResult(0);
-      }
-      if (!transposes)
-        product->setOperand(number, copy);
-    }
-    if (isRightRead)
-      setRight(product, copies[{product.getDpsInputs()[1], 1}]);
-  }
+  OperandCopies copies(func);
+  for (linalg::LinalgOp product : products)
+    copies.visit(product);
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,7 +229,7 @@ static bool canUsePanels(const Call &call, const KernelGraph &graph) {
 }
 
 void Placement::choosePanels(const KernelGraph &graph, int64_t panel) {
-  llvm::SmallPtrSet<Storage *, 8> wanted, refused;
+  llvm::SmallPtrSet<Storage *, 8> wanted, refused, paired;
   for (const Call &call : calls) {
     bool can = canUsePanels(call, graph);
     auto touch = [&](Storage *storage, bool throughView) {
@@ -150,13 +247,17 @@ void Placement::choosePanels(const KernelGraph &graph, int64_t panel) {
       for (const Read &read : graph.getReads(op))
         touch(storageOf.lookup(read.value), read.throughView);
       if (linalg::LinalgOp product = getProduct(op))
-        for (Value operand : product.getDpsInputs())
-          wanted.insert(storageOf.lookup(operand));
+        for (unsigned number : {0u, 1u}) {
+          Storage *storage = storageOf.lookup(product.getDpsInputs()[number]);
+          wanted.insert(storage);
+          if (storage && storage->type.getElementType().isBF16() &&
+              isReadAcross(product, number))
+            paired.insert(storage);
+        }
     }
   }
   for (Storage &storage : *storages)
     if (storage.argument < 0 && storage.type.getRank() == 2 &&
-        storage.type.getElementType().isF32() && wanted.contains(&storage) &&
-        !refused.contains(&storage))
-      storage.panel = panel;
+        wanted.contains(&storage) && !refused.contains(&storage))
+      storage.layout = {panel, paired.contains(&storage)};
 }

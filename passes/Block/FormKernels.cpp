@@ -179,10 +179,11 @@ Value KernelBuilder::read(Value value) {
   for (Operation *view : llvm::reverse(views))
     memory = viewMemory(view, memory);
   Value tensor = getTensor(memory, written.contains(storage));
-  if (storage->panel) {
+  if (storage->layout) {
     OpBuilder b = atTop();
-    tensor = createUnpack(b, kernel.getLoc(), tensor,
-                          cast<RankedTensorType>(value.getType()));
+    tensor =
+        createUnpack(b, kernel.getLoc(), tensor,
+                     cast<RankedTensorType>(value.getType()), storage->layout);
     lastAtTop = tensor.getDefiningOp();
   }
   mapping.map(value, tensor);
@@ -208,8 +209,8 @@ void KernelBuilder::writeStores() {
       memory = viewMemory(store.place, memory);
     Operation *def = store.value.getDefiningOp();
     // One value goes straight to one place, and is copied to others.
-    if (store.to->panel)
-      value = createPack(body, loc, value, store.to->panel);
+    if (store.to->layout)
+      value = createPack(body, loc, value, store.to->layout);
     else if (!def || !made.contains(def) ||
              !stored.insert(store.value).second) {
       auto type = cast<RankedTensorType>(value.getType());

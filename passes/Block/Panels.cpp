@@ -13,50 +13,66 @@
 using namespace mlir;
 using namespace mlir::block;
 
-/// Columns are cut into panels, and panels come before rows.
-static constexpr int64_t innerDims[] = {1}, outerOrder[] = {1, 0};
+/// Columns are cut into panels, rows perhaps into pairs, and panels come before
+/// rows.
+static constexpr int64_t cutDims[] = {1, 0}, outerOrder[] = {1, 0};
 
-MemRefType block::getPanelType(MemRefType matrix, int64_t width) {
-  ArrayRef<int64_t> shape = matrix.getShape();
-  return MemRefType::get(
-      {int64_t(llvm::divideCeil(shape[1], width)), shape[0], width},
-      matrix.getElementType());
+static ArrayRef<int64_t> getCutDims(PanelLayout layout) {
+  return ArrayRef(cutDims).take_front(layout.pairs ? 2 : 1);
+}
+
+static SmallVector<OpFoldResult> getCuts(Builder &b, PanelLayout layout) {
+  SmallVector<OpFoldResult> cuts{b.getIndexAttr(layout.width)};
+  if (layout.pairs)
+    cuts.push_back(b.getIndexAttr(2));
+  return cuts;
+}
+
+MemRefType block::getPanelType(MemRefType matrix, PanelLayout layout) {
+  int64_t rows = matrix.getDimSize(0), columns = matrix.getDimSize(1);
+  SmallVector<int64_t> shape{
+      int64_t(llvm::divideCeil(columns, layout.width)),
+      layout.pairs ? int64_t(llvm::divideCeil(rows, 2)) : rows, layout.width};
+  if (layout.pairs)
+    shape.push_back(2);
+  return MemRefType::get(shape, matrix.getElementType());
 }
 
 Value block::createPack(OpBuilder &builder, Location loc, Value matrix,
-                        int64_t width) {
+                        PanelLayout layout) {
   auto type = cast<RankedTensorType>(matrix.getType());
   MemRefType panels = getPanelType(
-      MemRefType::get(type.getShape(), type.getElementType()), width);
+      MemRefType::get(type.getShape(), type.getElementType()), layout);
   Value empty = tensor::EmptyOp::create(builder, loc, panels.getShape(),
                                         type.getElementType());
   std::optional<Value> padding;
-  if (type.getDimSize(1) % width != 0)
+  if (panels.getNumElements() != type.getNumElements())
     padding = ub::PoisonOp::create(builder, loc, type.getElementType());
-  return linalg::PackOp::create(builder, loc, matrix, empty, innerDims,
-                                {builder.getIndexAttr(width)}, padding,
-                                outerOrder)
+  return linalg::PackOp::create(builder, loc, matrix, empty, getCutDims(layout),
+                                getCuts(builder, layout), padding, outerOrder)
       ->getResult(0);
 }
 
 Value block::createUnpack(OpBuilder &builder, Location loc, Value panels,
-                          RankedTensorType type) {
-  int64_t width = cast<RankedTensorType>(panels.getType()).getDimSize(2);
+                          RankedTensorType type, PanelLayout layout) {
   Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                         type.getElementType());
-  return linalg::UnPackOp::create(builder, loc, panels, empty, innerDims,
-                                  {builder.getIndexAttr(width)}, outerOrder)
+  return linalg::UnPackOp::create(builder, loc, panels, empty,
+                                  getCutDims(layout), getCuts(builder, layout),
+                                  outerOrder)
       ->getResult(0);
 }
 
-template <typename OpT> static int64_t widthOf(OpT op) {
+template <typename OpT> static PanelLayout layoutOf(OpT op) {
   ArrayRef<int64_t> tiles = op.getStaticInnerTiles();
-  bool isPanels = op.getInnerDimsPos() == ArrayRef(innerDims) &&
-                  op.getOuterDimsPerm() == ArrayRef(outerOrder);
-  return isPanels && tiles.size() == 1 && !ShapedType::isDynamic(tiles[0])
-             ? tiles[0]
-             : 0;
+  PanelLayout layout{tiles.empty() ? 0 : tiles[0], tiles.size() == 2};
+  bool isPanels = tiles.size() >= 1 && tiles.size() <= 2 &&
+                  op.getInnerDimsPos() == getCutDims(layout) &&
+                  op.getOuterDimsPerm() == ArrayRef(outerOrder) &&
+                  !ShapedType::isDynamic(tiles[0]) && tiles.back() > 0 &&
+                  (!layout.pairs || tiles[1] == 2);
+  return isPanels ? layout : PanelLayout();
 }
 
-int64_t block::getPanelWidth(linalg::PackOp op) { return widthOf(op); }
-int64_t block::getPanelWidth(linalg::UnPackOp op) { return widthOf(op); }
+PanelLayout block::getPanelLayout(linalg::PackOp op) { return layoutOf(op); }
+PanelLayout block::getPanelLayout(linalg::UnPackOp op) { return layoutOf(op); }

@@ -11,8 +11,12 @@
 // it is transposed or symmetric; and otherwise a few rows of a panel are one
 // piece of memory. So a matrix that products make and read is never packed.
 //
-// In a kernel the memory is an argument of rank 3; `linalg.unpack` makes the
-// matrix of it, `linalg.pack` the reverse. What fills up the last panel is
+// A matrix of BF16 that is read by rows of a panel has its rows in pairs
+// besides, [ceil(n / w)][ceil(m / 2)][w][2]: what one instruction multiplies
+// lies together.
+//
+// In a kernel the memory is an argument of rank 3 or 4; `linalg.unpack` makes
+// the matrix of it, `linalg.pack` the reverse. What fills up the last panel is
 // poison.
 //
 //===----------------------------------------------------------------------===//
@@ -24,19 +28,30 @@
 
 namespace mlir::block {
 
-/// The memory of a matrix in panels of `width` columns.
-MemRefType getPanelType(MemRefType matrix, int64_t width);
+/// How a matrix lies in memory.
+struct PanelLayout {
+  /// Columns of a panel, or 0 where the matrix is row-major.
+  int64_t width = 0;
+  /// Whether two rows of a panel lie together, element by element.
+  bool pairs = false;
 
-/// The panels of `matrix`, as a tensor of rank 3.
-Value createPack(OpBuilder &builder, Location loc, Value matrix, int64_t width);
+  explicit operator bool() const { return width != 0; }
+};
+
+/// The memory of a matrix in panels.
+MemRefType getPanelType(MemRefType matrix, PanelLayout layout);
+
+/// The panels of `matrix`, as a tensor of rank 3, or 4 with pairs.
+Value createPack(OpBuilder &builder, Location loc, Value matrix,
+                 PanelLayout layout);
 
 /// The matrix of shape `type` whose panels are `panels`.
 Value createUnpack(OpBuilder &builder, Location loc, Value panels,
-                   RankedTensorType type);
+                   RankedTensorType type, PanelLayout layout);
 
-/// The columns of a panel, or 0 where the op arranges memory otherwise.
-int64_t getPanelWidth(linalg::PackOp op);
-int64_t getPanelWidth(linalg::UnPackOp op);
+/// The layout that an op makes or reads; none where it is another arrangement.
+PanelLayout getPanelLayout(linalg::PackOp op);
+PanelLayout getPanelLayout(linalg::UnPackOp op);
 
 } // namespace mlir::block
 

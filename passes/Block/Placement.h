@@ -38,11 +38,10 @@ struct Storage {
   /// First and last call that uses it, as numbers of `Placement::calls`.
   unsigned first = ~0u, last = 0;
 
-  /// Columns of the panels that the matrix lies in, or 0 where it is row-major.
-  int64_t panel = 0;
+  PanelLayout layout = {};
 
   MemRefType getMemoryType() const {
-    return panel ? getPanelType(type, panel) : type;
+    return layout ? getPanelType(type, layout) : type;
   }
   int64_t getSize() const {
     MemRefType memory = getMemoryType();

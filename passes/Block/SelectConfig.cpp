@@ -138,9 +138,11 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
     if (!type || !type.hasStaticShape() || type.getRank() == 0)
       continue;
     // Panels of columns come before rows.
-    bool isPanels = type.getRank() == 3;
+    bool isPanels = type.getRank() >= 3;
     hasPanels |= isPanels;
     int64_t count = type.getDimSize(isPanels ? 1 : 0);
+    if (type.getRank() == 4) // pairs of rows
+      count *= 2;
     rows = std::max(rows, count);
     rowBytes +=
         llvm::divideCeil(type.getNumElements() / std::max<int64_t>(1, count) *

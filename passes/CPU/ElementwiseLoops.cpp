@@ -49,14 +49,15 @@ private:
   OpBuilder builder;
   TileEmitter values;
   int64_t lanes, rows, columns, blockRows;
+  SmallVector<TileMemory> memories; // of the outputs
 };
 } // namespace
 
 /// The width of the panels that the kernel touches; all are equal.
 int64_t ElementwiseLoops::findPanel() {
   for (const TileOutput &output : outputs)
-    if (output.memory.panel)
-      return output.memory.panel;
+    if (output.layout)
+      return output.layout.width;
   for (auto unpack : func.getBody().getOps<linalg::UnPackOp>())
     return unpack.getStaticInnerTiles()[0];
   return lanes;
@@ -83,8 +84,16 @@ LogicalResult ElementwiseLoops::buildFor(Value begin, Value end, int64_t step,
 
 LogicalResult ElementwiseLoops::emit() {
   values.readScalars();
+  bool hasPairs = false;
+  for (const TileOutput &output : outputs) {
+    memories.push_back(values.getMemory(output.memref, output.layout));
+    hasPairs |= output.layout.pairs;
+  }
+  if (hasPairs && (rows % 2 != 0 || (blockRows % 2 != 0 && blockRows < rows)))
+    return func.emitOpError("expected an even number of rows for pairs");
   // Groups of rows must not cross a panel.
-  int64_t group = transposes() && blockRows % lanes == 0 ? lanes : 1;
+  int64_t least = hasPairs ? 2 : 1;
+  int64_t group = transposes() && blockRows % lanes == 0 ? lanes : least;
   scf::ForallOp grid =
       createGrid(builder, func, llvm::divideCeil(rows, blockRows));
   builder.setInsertionPoint(grid.getTerminator());
@@ -99,13 +108,13 @@ LogicalResult ElementwiseLoops::emit() {
     return failure();
   if (rows % group == 0)
     return success();
-  return buildFor(larger(begin, whole), end, 1,
-                  [&](Value row) { return emitRows(row, 1); });
+  return buildFor(larger(begin, whole), end, least,
+                  [&](Value row) { return emitRows(row, least); });
 }
 
 LogicalResult ElementwiseLoops::emitRows(Value row, int64_t count) {
   int64_t panel = findPanel(), whole = columns / panel;
-  if (count > 1)
+  if (count == lanes && transposes())
     values.setGroup(row, count);
   else
     values.setGroup(Value(), 0);
@@ -133,17 +142,22 @@ LogicalResult ElementwiseLoops::emitPart(Value row, int64_t count, Value column,
                                          int64_t width) {
   values.known.enter();
   llvm::scope_exit leave([&] { values.known.leave(); });
+  SmallVector<SmallVector<Value>> results(outputs.size());
   for (int64_t i = 0; i < count; ++i) {
     TilePlace place{{{values.index(row, i), column}, 1, width}};
-    SmallVector<Value> results;
-    for (const TileOutput &output : outputs) {
+    for (auto [output, list] : llvm::zip(outputs, results)) {
       FailureOr<Value> value = values.evaluate(output.value, place);
       if (failed(value))
         return failure();
-      results.push_back(values.toVector(*value, width));
+      list.push_back(values.toVector(*value, width));
     }
-    for (auto [output, value] : llvm::zip(outputs, results))
-      values.store(value, output.memory, place);
+    for (auto [memory, list] : llvm::zip(memories, results)) {
+      if (!memory.layout.pairs)
+        values.store(list[i], memory, place);
+      else if (i % 2 == 1)
+        values.storePairs(list[i - 1], list[i], memory,
+                          {{{values.index(row, i - 1), column}, 1, width}});
+    }
   }
   return success();
 }

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -64,7 +65,7 @@ struct LowerProductsPass : block::impl::LowerProductsBase<LowerProductsPass> {
   }
 
 private:
-  static LogicalResult lower(func::FuncOp func, ConfigAttr config);
+  LogicalResult lower(func::FuncOp func, ConfigAttr config);
 };
 } // namespace
 
@@ -75,7 +76,9 @@ LogicalResult LowerProductsPass::lower(func::FuncOp func, ConfigAttr config) {
   if (failed(outputs))
     return failure();
   linalg::LinalgOp product = findProduct(func);
-  if (failed(product ? ProductLoops(func, config, product, *outputs).emit()
+  if (failed(product ? ProductLoops(func, config, product, *outputs,
+                                    {fma.getValue(), dotBF16.getValue()})
+                           .emit()
                      : emitElementwise(func, config, *outputs)))
     return failure();
   eraseTensors(func);

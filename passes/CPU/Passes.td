@@ -85,11 +85,16 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
     Of a product, `tile` says what a block makes, and with a third number how
     deep the slabs are in which its sums are formed; `micro` is the part that
     stays in registers. The innermost loop reads a row of a panel of the right
-    operand, broadcasts elements of the left one and is `vector.fma` otherwise. At
+    operand, broadcasts elements of the left one and is `vector.fma` otherwise (with
+    `fma=false` a product and a sum: without the instruction, a fused one is a call for
+    each element). At
     the borders are loops of their own for the rows and columns that are left.
     What is made of the product, element by element, is evaluated before anything is
     stored. A product with `geo.symmetric` is computed at and below the diagonal
     and mirrored.
+
+    Operands of BF16 are multiplied two terms at a time, with `vdpbf16ps` where
+    `dot-bf16` says that the target has it; elsewhere both are widened to FP32.
 
     The order of every sum is that of one loop over the depth, whatever the
     config, so its bits are as well.
@@ -106,11 +111,17 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = [
-    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
-    "mlir::block::BlockDialect", "mlir::gpu::GPUDialect", "mlir::linalg::LinalgDialect",
+    "mlir::LLVM::LLVMDialect", "mlir::affine::AffineDialect",
+    "mlir::arith::ArithDialect", "mlir::block::BlockDialect",
+    "mlir::gpu::GPUDialect", "mlir::linalg::LinalgDialect",
     "mlir::math::MathDialect", "mlir::memref::MemRefDialect",
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect",
     "mlir::vector::VectorDialect"];
+  let options = [
+    Option<"fma", "fma", "bool", "true",
+      "whether the target has fused multiply-adds">,
+    Option<"dotBF16", "dot-bf16", "bool", "false",
+      "whether the target multiplies pairs of BF16 and adds them to FP32">];
 }
 
 #endif // STEEP_PASSES_CPU_PASSES_TD

@@ -42,11 +42,10 @@ scf::ForallOp block::createGrid(OpBuilder &builder, func::FuncOp func,
 
 ProductLoops::ProductLoops(func::FuncOp func, ConfigAttr config,
                            linalg::LinalgOp product,
-                           ArrayRef<TileOutput> outputs)
+                           ArrayRef<TileOutput> outputs, Instructions has)
     : func(func), config(config), product(product), outputs(outputs),
       builder(func.getBody().front().getTerminator()), values(builder, func),
-      loc(func.getLoc()),
-      isSymmetric(isSymmetricProduct(product)) {}
+      loc(func.getLoc()), isSymmetric(isSymmetricProduct(product)), has(has) {}
 
 LogicalResult ProductLoops::check() {
   ArrayRef<int64_t> tile = config.getTile(), micro = config.getMicro();
@@ -68,31 +67,51 @@ LogicalResult ProductLoops::check() {
   lanes = config.getLanes() ? config.getLanes() : 16;
   auto cut = [](int64_t size, int64_t block, int64_t step) {
     step = std::min(step, size);
-    block = std::min(block, size);
+    block = std::min<int64_t>(block, llvm::alignTo(size, step));
     return Side{size, std::max(block - block % step, step), step};
   };
   rows = cut(type.getDimSize(0), tile[0], micro[0]);
   columns = cut(type.getDimSize(1), tile[1], micro[1]);
-  for (const TileOutput &output : outputs)
-    if (output.memory.panel && output.memory.panel != micro[1])
+  for (const TileOutput &output : outputs) {
+    memories.push_back(values.getMemory(output.memref, output.layout));
+    if (output.layout && output.layout.width != micro[1])
       return func.emitOpError("expected micro to be as wide as a panel of its "
                               "result, ")
-             << output.memory.panel << ", got " << micro[1];
-  std::optional<TileMemory> left =
-      TileEmitter::findMemory(product.getDpsInputs()[0]);
-  if (left && left->panel && !readsAcross(0))
-    leftPanel = left->panel;
-  if (left && left->panel % micro[0] != 0)
-    return func.emitOpError("expected the rows of micro to divide the panels "
-                            "of the left operand, ")
-           << left->panel << ", got " << micro[0];
-  slabSize = hasSlabs() ? tile[2] : depth;
-  if (leftPanel && slabSize < depth)
-    slabSize = std::max(leftPanel, slabSize - slabSize % leftPanel);
+             << output.layout.width << ", got " << micro[1];
+    // Rows in pairs are stored two at a time.
+    if (output.layout.pairs && (rows.step % 2 != 0 || rows.size % 2 != 0))
+      return func.emitOpError("expected an even number of rows for pairs");
+  }
+  if (failed(checkOperands()))
+    return failure();
   if (isSymmetric) {
-    isSymmetric = rows.size == columns.size && columns.step % rows.step == 0;
+    isSymmetric = rows.size == columns.size && columns.step % rows.step == 0 &&
+                  (rows.size % lanes == 0 ||
+                   llvm::none_of(outputs, [](const TileOutput &output) {
+                     return output.layout.pairs;
+                   }));
     rows.block = isSymmetric ? rows.size : rows.block;
   }
+  return success();
+}
+
+LogicalResult ProductLoops::checkOperands() {
+  std::optional<TileMemory> left = values.findMemory(product.getDpsInputs()[0]);
+  if (left && left->layout && !readsAcross(0))
+    leftPanel = left->layout.width;
+  if (left && left->layout.width % config.getMicro()[0] != 0)
+    return func.emitOpError("expected the rows of micro to divide the panels "
+                            "of the left operand, ")
+           << left->layout.width << ", got " << config.getMicro()[0];
+  isPaired = getElementTypeOrSelf(product.getDpsInputs()[0].getType()).isBF16();
+  if (isPaired && depth % 2 != 0)
+    return product->emitOpError("expected terms of BF16 in pairs, got a depth "
+                                "of ")
+           << depth;
+  slabSize = hasSlabs() ? config.getTile()[2] : depth;
+  int64_t whole = leftPanel ? leftPanel : 2;
+  if (slabSize < depth)
+    slabSize = std::max(whole, slabSize - slabSize % whole);
   return success();
 }
 
@@ -103,13 +122,18 @@ bool ProductLoops::readsAcross(unsigned operand) const {
   return map.getResult(1) != getAffineDimExpr(depthLoop, op.getContext());
 }
 
-/// Sums lie in the first result between slabs, so nothing may be read there.
-bool ProductLoops::hasSlabs() const {
+/// Sums lie in a result between slabs, so nothing may be read there.
+bool ProductLoops::hasSlabs() {
   if (config.getTile().size() < 3 || depth <= config.getTile()[2])
     return false;
-  Value memref = outputs[0].memory.memref;
-  return llvm::none_of(memref.getUsers(),
-                       llvm::IsaPred<bufferization::ToTensorOp>);
+  const auto *sums = llvm::find_if(outputs, [&](const TileOutput &output) {
+    return output.type().getElementType() ==
+               getElementTypeOrSelf(product->getResult(0).getType()) &&
+           llvm::none_of(output.memref.getUsers(),
+                         llvm::IsaPred<bufferization::ToTensorOp>);
+  });
+  sumsOutput = sums - outputs.begin();
+  return sums != outputs.end();
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,7 +302,7 @@ LogicalResult ProductLoops::emitTile(const Slab &slab, Value row,
   if (slab.isLast)
     return finish(places, *sums);
   for (auto [place, sum] : llvm::zip(places, *sums))
-    values.store(sum, outputs[0].memory, place);
+    values.store(sum, memories[sumsOutput], place);
   return success();
 }
 
@@ -287,7 +311,7 @@ ProductLoops::startSums(const Slab &slab, ArrayRef<TilePlace> places) {
   Values sums;
   for (const TilePlace &place : places) {
     if (!slab.isFirst) {
-      sums.push_back(values.load(outputs[0].memory, place));
+      sums.push_back(values.load(memories[sumsOutput], place));
       continue;
     }
     FailureOr<Value> start = values.evaluate(product.getDpsInits()[0], place);
@@ -329,10 +353,7 @@ FailureOr<ProductLoops::Values>
 ProductLoops::addSlab(const Slab &slab, ArrayRef<TilePlace> places,
                       Values sums) {
   if (!leftPanel)
-    return buildDepth(slab.size, sums, [&](Value k, Values sums) {
-      Value at = add(slab.start, k);
-      return addTerm(at, places, sums);
-    });
+    return addPanel(slab.start, Value(), slab.size, places, sums);
   // A panel of the left operand after the other.
   Value panel = builder.createOrFold<arith::DivUIOp>(
       loc, slab.start, values.constant(leftPanel));
@@ -360,60 +381,104 @@ ProductLoops::addSlab(const Slab &slab, ArrayRef<TilePlace> places,
                   places, sums);
 }
 
-/// Terms that lie in one panel of the left operand.
+/// Terms from `first` on, which lie in one panel of the left operand if it is
+/// read along its rows.
 FailureOr<ProductLoops::Values>
 ProductLoops::addPanel(Value first, Value panel, int64_t size,
                        ArrayRef<TilePlace> places, Values sums) {
-  return buildDepth(size, sums, [&](Value offset, Values sums) {
+  if (!isPaired)
+    return buildDepth(size, sums, [&](Value offset, Values sums) {
+      Value k = add(first, offset);
+      if (panel)
+        values.setPanel(k, leftPanel, panel, offset);
+      return addTerm(k, places, sums);
+    });
+  Value firstPair =
+      builder.createOrFold<arith::DivUIOp>(loc, first, values.constant(2));
+  return buildDepth(size / 2, sums, [&](Value pair, Values sums) {
+    Value offset =
+        arith::MulIOp::create(builder, loc, pair, values.constant(2));
     Value k = arith::AddIOp::create(builder, loc, first, offset);
-    values.setPanel(k, leftPanel, panel, offset);
-    return addTerm(k, places, sums);
+    values.setPair(k, add(firstPair, pair));
+    if (panel)
+      values.setPanel(k, leftPanel, panel, offset);
+    return addPair(k, places, sums);
   });
+}
+
+/// Where an operand is read for the part of the result at `place` and term k.
+TilePlace ProductLoops::operandAt(unsigned operand, const TilePlace &place,
+                                  Value k) {
+  AffineMap map = product.getIndexingMapMatchingResult(product->getResult(0));
+  TilePlace loops = loopPlace(product, map, place);
+  loops.index[depthLoop] = k;
+  OpOperand *input = product.getDpsInputOperand(operand);
+  return *operandPlace(product.getMatchingIndexingMap(input), loops,
+                       [&](int64_t number) { return values.constant(number); });
+}
+
+Value ProductLoops::multiplyAdd(Value x, Value y, Value sum) {
+  if (has.fma)
+    return vector::FMAOp::create(builder, loc, x, y, sum);
+  Value term = arith::MulFOp::create(builder, loc, x, y);
+  return arith::AddFOp::create(builder, loc, sum, term);
 }
 
 /// Products are fused with their sum; the left factor is broadcast.
 FailureOr<ProductLoops::Values>
 ProductLoops::addTerm(Value k, ArrayRef<TilePlace> places, Values sums) {
-  AffineMap map = product.getIndexingMapMatchingResult(product->getResult(0));
   for (auto [place, sum] : llvm::zip(places, sums)) {
-    TilePlace loops = loopPlace(product, map, place);
-    loops.index[depthLoop] = k;
     Value factors[2];
     for (unsigned i : {1u, 0u}) {
-      OpOperand *input = product.getDpsInputOperand(i);
-      std::optional<TilePlace> at =
-          operandPlace(product.getMatchingIndexingMap(input), loops,
-                       [&](int64_t number) { return values.constant(number); });
-      FailureOr<Value> value = values.evaluate(input->get(), *at);
+      FailureOr<Value> value =
+          values.evaluate(product.getDpsInputs()[i], operandAt(i, place, k));
       if (failed(value))
         return failure();
       factors[i] = values.toVector(*value, place.width);
       if (factors[i].getType() != sum.getType())
         return product->emitOpError("expected operands and sums of one type");
     }
-    sum = vector::FMAOp::create(builder, loc, factors[0], factors[1], sum);
+    sum = multiplyAdd(factors[0], factors[1], sum);
   }
   return sums;
 }
 
-/// What is made of the sums, stored part by part: one result may be made from
-/// what another overwrites.
+/// What is made of the sums, evaluated for a part of all results before that
+/// part is stored: one result may be made from what another overwrites.
 LogicalResult ProductLoops::finish(ArrayRef<TilePlace> places,
                                    ValueRange sums) {
   for (auto [place, sum] : llvm::zip(places, sums))
     values.known.remember(product->getResult(0), place, sum);
-  for (const TilePlace &place : places) {
-    Values results;
-    for (const TileOutput &output : outputs) {
+  SmallVector<Values> results(outputs.size());
+  for (auto [number, place] : llvm::enumerate(places)) {
+    for (auto [output, list] : llvm::zip(outputs, results)) {
       FailureOr<Value> value = values.evaluate(output.value, place);
       if (failed(value))
         return failure();
-      results.push_back(values.toVector(*value, place.width));
+      list.push_back(values.toVector(*value, place.width));
     }
-    for (auto [output, value] : llvm::zip(outputs, results))
-      values.store(value, output.memory, place);
+    for (unsigned output = 0; output < outputs.size(); ++output)
+      storeResult(output, number, places, results);
   }
   return success();
+}
+
+/// Stores part `number`, in memory with pairs when the row above is there too.
+void ProductLoops::storeResult(unsigned output, size_t number,
+                               ArrayRef<TilePlace> places,
+                               ArrayRef<Values> results) {
+  const TileMemory &memory = memories[output];
+  if (!memory.layout.pairs) {
+    values.store(results[output][number], memory, places[number]);
+    return;
+  }
+  Value firstRow = places.front().index[0];
+  size_t perRow = llvm::count_if(places, [&](const TilePlace &place) {
+    return place.index[0] == firstRow;
+  });
+  if (number / perRow % 2 == 1)
+    values.storePairs(results[output][number - perRow], results[output][number],
+                      memory, places[number - perRow]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -423,10 +488,10 @@ LogicalResult ProductLoops::finish(ArrayRef<TilePlace> places,
 /// Copies the elements below the diagonal, in the block's columns, to their
 /// places above it.
 void ProductLoops::mirror() {
-  for (const TileOutput &output : outputs) {
-    mirrorSquares(output.memory);
+  for (const TileMemory &memory : memories) {
+    mirrorSquares(memory);
     if (rows.size % lanes != 0)
-      mirrorRest(output.memory);
+      mirrorRest(memory);
   }
 }
 
@@ -434,22 +499,13 @@ void ProductLoops::mirror() {
 /// what is below it.
 void ProductLoops::mirrorSquares(const TileMemory &memory) {
   int64_t whole = rows.size - rows.size % lanes;
-  auto read = [&](Value row, Value column) {
-    Values square;
-    for (int64_t i = 0; i < lanes; ++i)
-      square.push_back(
-          values.load(memory, {{{values.index(row, i), column}, 1, lanes}}));
-    return square;
-  };
-  auto write = [&](ValueRange square, Value row, Value column) {
-    for (int64_t i = 0; i < lanes; ++i)
-      values.store(square[i], memory,
-                   {{{values.index(row, i), column}, 1, lanes}});
+  auto at = [&](Value row, Value column) {
+    return TilePlace{{{row, column}, 1, lanes}};
   };
   Value size = extent(firstColumn, columns, whole);
   (void)buildFor(values.constant(0), size, lanes, [&](Value number) {
     Value column = add(firstColumn, number);
-    Values square = read(column, column);
+    Values square = values.loadRows(memory, at(column, column), lanes);
     Values across = transposeSquare(builder, loc, square);
     for (int64_t i = 0; i < lanes; ++i) {
       SmallVector<bool> below(lanes);
@@ -461,13 +517,15 @@ void ProductLoops::mirrorSquares(const TileMemory &memory) {
       square[i] =
           arith::SelectOp::create(builder, loc, mask, square[i], across[i]);
     }
-    write(square, column, column);
-    return buildFor(add(column, values.constant(lanes)), values.constant(whole),
-                    lanes, [&](Value row) {
-                      write(transposeSquare(builder, loc, read(row, column)),
-                            column, row);
-                      return success();
-                    });
+    values.storeRows(square, memory, at(column, column));
+    return buildFor(
+        add(column, values.constant(lanes)), values.constant(whole), lanes,
+        [&](Value row) {
+          Values below = values.loadRows(memory, at(row, column), lanes);
+          values.storeRows(transposeSquare(builder, loc, std::move(below)),
+                           memory, at(column, row));
+          return success();
+        });
   });
 }
 

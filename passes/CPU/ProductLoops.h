@@ -31,8 +31,14 @@ linalg::LinalgOp findProduct(func::FuncOp func);
 /// elements of a pair are one sum.
 class ProductLoops {
 public:
+  /// What the target has: fused multiply-adds; pairs of BF16 that are
+  /// multiplied and added to FP32.
+  struct Instructions {
+    bool fma, dotBF16;
+  };
+
   ProductLoops(func::FuncOp func, ConfigAttr config, linalg::LinalgOp product,
-               ArrayRef<TileOutput> outputs);
+               ArrayRef<TileOutput> outputs, Instructions has);
 
   LogicalResult emit();
 
@@ -53,7 +59,8 @@ private:
   using DepthBody = llvm::function_ref<FailureOr<Values>(Value, Values)>;
 
   LogicalResult check();
-  bool hasSlabs() const;
+  LogicalResult checkOperands();
+  bool hasSlabs();
   LogicalResult emitBlock(Value block);
   LogicalResult emitSlabs();
   LogicalResult emitColumns(const Slab &slab);
@@ -66,8 +73,15 @@ private:
   FailureOr<Values> addPanel(Value first, Value panel, int64_t size,
                              ArrayRef<TilePlace> places, Values sums);
   FailureOr<Values> addTerm(Value k, ArrayRef<TilePlace> places, Values sums);
+  FailureOr<Values> addPair(Value k, ArrayRef<TilePlace> places, Values sums);
+  TilePlace operandAt(unsigned operand, const TilePlace &place, Value k);
+  FailureOr<Value> readLeftPair(const TilePlace &at);
+  Value multiplyAdd(Value x, Value y, Value sum);
+  Value multiplyPairs(Value left, Value right, Value sum);
   FailureOr<Values> buildDepth(int64_t size, Values sums, DepthBody body);
   LogicalResult finish(ArrayRef<TilePlace> places, ValueRange sums);
+  void storeResult(unsigned output, size_t number, ArrayRef<TilePlace> places,
+                   ArrayRef<Values> results);
 
   void mirror();
   void mirrorSquares(const TileMemory &memory);
@@ -93,6 +107,12 @@ private:
   Side rows, columns;
   unsigned depthLoop;
   bool isSymmetric;
+  Instructions has;
+  /// Whether terms are added two at a time: operands are BF16.
+  bool isPaired = false;
+  SmallVector<TileMemory> memories; // of the outputs
+  /// The FP32 result in which sums lie between slabs.
+  unsigned sumsOutput = 0;
   /// The panels that the left operand is read along, or 0.
   int64_t leftPanel = 0;
   /// Of the current block: its place in the grid and its first row and column.

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/CPU/TileEmitter.h"
-#include "passes/Block/Panels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -24,10 +23,10 @@ block::collectTileOutputs(func::FuncOp func) {
   SmallVector<MaterializeInDestinationOp> stores(
       func.getOps<MaterializeInDestinationOp>());
   for (MaterializeInDestinationOp store : stores) {
-    TileOutput output{store.getSource(), {store.getDest()}};
+    TileOutput output{store.getSource(), store.getDest()};
     if (auto pack = output.value.getDefiningOp<linalg::PackOp>()) {
-      output.memory.panel = getPanelWidth(pack);
-      if (!output.memory.panel)
+      output.layout = getPanelLayout(pack);
+      if (!output.layout)
         return pack.emitOpError("expected panels of columns");
       output.value = pack.getSource();
     }
@@ -138,31 +137,78 @@ std::pair<Value, Value> TileEmitter::panelOf(Value column, int64_t width) {
   return {first, index(place, number)};
 }
 
+/// The pair that begins at an even row.
+Value TileEmitter::pairOf(Value row) {
+  if (std::optional<int64_t> known = getConstantIntValue(row))
+    return constant(*known / 2);
+  auto [base, number] = split(row);
+  Value &pair = pairs[base];
+  if (!pair) {
+    Value two = constant(2);
+    OpBuilder b(func.getContext());
+    setAfter(base, b);
+    pair = arith::DivUIOp::create(b, loc, base, two);
+  }
+  return index(pair, number / 2);
+}
+
+Value TileEmitter::scaled(Value value, int64_t factor) {
+  if (std::optional<int64_t> known = getConstantIntValue(value))
+    return constant(*known * factor);
+  auto [base, number] = split(value);
+  Value &multiple = multiples[{base, factor}];
+  if (!multiple) {
+    Value by = constant(factor);
+    OpBuilder b(func.getContext());
+    setAfter(base, b);
+    multiple = arith::MulIOp::create(b, loc, base, by);
+  }
+  return index(multiple, number * factor);
+}
+
 TileEmitter::Values TileEmitter::address(const TileMemory &memory,
                                          ArrayRef<Value> index) {
-  if (!memory.panel)
+  if (!memory.layout)
     return Values(index);
-  auto [panel, offset] = panelOf(index[1], memory.panel);
+  auto [panel, offset] = panelOf(index[1], memory.layout.width);
   return {panel, index[0], offset};
+}
+
+TileEmitter::Values TileEmitter::addressPairs(const TileMemory &memory,
+                                              const TilePlace &place) {
+  auto [panel, offset] = panelOf(place.index[1], memory.layout.width);
+  return {panel, pairOf(place.index[0]), scaled(offset, 2)};
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
+TileMemory TileEmitter::getMemory(Value memref, PanelLayout layout) {
+  if (!layout.pairs)
+    return {memref, layout};
+  Value &flat = collapsed[memref];
+  if (!flat) {
+    OpBuilder b(func.getContext());
+    setAfter(memref, b);
+    SmallVector<ReassociationIndices> groups{{0}, {1}, {2, 3}};
+    flat = memref::CollapseShapeOp::create(b, loc, memref, groups);
+  }
+  return {flat, layout};
+}
+
 std::optional<TileMemory> TileEmitter::findMemory(Value tensor) {
-  TileMemory memory;
+  PanelLayout layout;
   if (auto unpack = tensor.getDefiningOp<linalg::UnPackOp>()) {
-    memory.panel = getPanelWidth(unpack);
+    layout = getPanelLayout(unpack);
     tensor = unpack.getSource();
-    if (!memory.panel)
+    if (!layout)
       return std::nullopt;
   }
   auto read = tensor.getDefiningOp<ToTensorOp>();
   if (!read)
     return std::nullopt;
-  memory.memref = read.getBuffer();
-  return memory;
+  return getMemory(read.getBuffer(), layout);
 }
 
 void TileEmitter::readScalars() {
@@ -188,6 +234,61 @@ void TileEmitter::store(Value value, const TileMemory &memory,
     vector::StoreOp::create(builder, loc, value, memory.memref, at);
   else
     memref::StoreOp::create(builder, loc, value, memory.memref, at);
+}
+
+static VectorType vectorOf(const TileMemory &memory, int64_t width) {
+  return VectorType::get({width}, memory.elementType());
+}
+
+Value TileEmitter::loadPairs(const TileMemory &memory, const TilePlace &place) {
+  if (memory.layout.pairs)
+    return vector::LoadOp::create(
+        builder, loc, vectorOf(memory, 2 * std::max<int64_t>(place.width, 1)),
+        memory.memref, addressPairs(memory, place));
+  TilePlace next = place;
+  next.index[0] = index(place.index[0], 1);
+  Value first = load(memory, place), second = load(memory, next);
+  if (place.isVector())
+    return vector::InterleaveOp::create(builder, loc, first, second);
+  return vector::FromElementsOp::create(builder, loc, vectorOf(memory, 2),
+                                        ValueRange{first, second});
+}
+
+void TileEmitter::storePairs(Value first, Value second,
+                             const TileMemory &memory, const TilePlace &place) {
+  Value pairs = vector::InterleaveOp::create(builder, loc, first, second);
+  vector::StoreOp::create(builder, loc, pairs, memory.memref,
+                          addressPairs(memory, place));
+}
+
+TileEmitter::Values TileEmitter::loadRows(const TileMemory &memory,
+                                          const TilePlace &place,
+                                          int64_t count) {
+  Values rows;
+  for (int64_t i = 0; i < count; ++i) {
+    TilePlace row = place;
+    row.index[0] = index(place.index[0], i);
+    if (!memory.layout.pairs) {
+      rows.push_back(load(memory, row));
+    } else if (i % 2 == 0) {
+      auto both =
+          vector::DeinterleaveOp::create(builder, loc, loadPairs(memory, row));
+      rows.append({both.getRes1(), both.getRes2()});
+    }
+  }
+  return rows;
+}
+
+void TileEmitter::storeRows(ValueRange rows, const TileMemory &memory,
+                            const TilePlace &place) {
+  for (auto [i, value] : llvm::enumerate(rows)) {
+    TilePlace row = place;
+    row.index[0] = index(place.index[0], i);
+    if (!memory.layout.pairs)
+      store(value, memory, row);
+    else if (i % 2 == 0)
+      storePairs(value, rows[i + 1], memory, row);
+  }
 }
 
 /// Elements along the rows of a matrix. Where the other index is one of a

@@ -8,6 +8,7 @@
 #define STEEP_PASSES_CPU_TILEEMITTER_H
 
 #include "passes/Block/Bodies.h"
+#include "passes/Block/Panels.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,10 +21,11 @@ struct TilePlace : ElementPlace {
   void becomeScalar() { width = 0; }
 };
 
-/// A tensor in memory: row-major, or a matrix in panels of `panel` columns.
+/// A tensor in memory: row-major, or a matrix in panels. With pairs, the two
+/// elements of a pair are neighbours in the last of three dimensions.
 struct TileMemory {
   Value memref;
-  int64_t panel = 0;
+  PanelLayout layout = {};
 
   Type elementType() const {
     return cast<MemRefType>(memref.getType()).getElementType();
@@ -33,7 +35,8 @@ struct TileMemory {
 /// A result of a kernel and the memory that it is written to.
 struct TileOutput {
   Value value;
-  TileMemory memory;
+  Value memref;
+  PanelLayout layout = {};
 
   RankedTensorType type() const {
     return cast<RankedTensorType>(value.getType());
@@ -68,6 +71,8 @@ public:
   void setPanel(Value base, int64_t width, Value panel, Value offset) {
     panels[{base, width}] = {panel, offset};
   }
+  /// Says which pair of rows begins at `base`.
+  void setPair(Value base, Value pair) { pairs[base] = pair; }
   /// The rows of a group, as many as a vector has lanes: what is read along
   /// them is transposed in registers.
   void setGroup(Value base, int64_t size) {
@@ -80,8 +85,20 @@ public:
   Value toVector(Value value, int64_t width);
   Value load(const TileMemory &memory, const TilePlace &place);
   void store(Value value, const TileMemory &memory, const TilePlace &place);
+  /// The elements of two rows from `place` on in turn. In memory without pairs
+  /// they are brought together.
+  Value loadPairs(const TileMemory &memory, const TilePlace &place);
+  void storePairs(Value first, Value second, const TileMemory &memory,
+                  const TilePlace &place);
+  /// `count` rows from `place` on.
+  Values loadRows(const TileMemory &memory, const TilePlace &place,
+                  int64_t count);
+  void storeRows(ValueRange rows, const TileMemory &memory,
+                 const TilePlace &place);
   /// Where a tensor lies, if it is one of the kernel's arguments.
-  static std::optional<TileMemory> findMemory(Value tensor);
+  std::optional<TileMemory> findMemory(Value tensor);
+  /// The memory that an argument is, as loads and stores want it.
+  TileMemory getMemory(Value memref, PanelLayout layout);
 
   /// What is known of values at places.
   ScopedValues<TilePlace> known;
@@ -94,6 +111,9 @@ private:
   Index split(Value index) const;
   void setAfter(Value base, OpBuilder &b) const;
   std::pair<Value, Value> panelOf(Value index, int64_t width);
+  Value pairOf(Value row);
+  Value scaled(Value index, int64_t factor);
+  Values addressPairs(const TileMemory &memory, const TilePlace &place);
   Values address(const TileMemory &memory, ArrayRef<Value> index);
 
   FailureOr<Value> evaluateNew(Value tensor, const TilePlace &place);
@@ -109,6 +129,9 @@ private:
   llvm::DenseMap<std::pair<Value, int64_t>, Value> sums;
   llvm::DenseMap<Value, Index> indices;
   llvm::DenseMap<std::pair<Value, int64_t>, std::pair<Value, Value>> panels;
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> multiples;
+  llvm::DenseMap<Value, Value> pairs;
+  llvm::DenseMap<Value, Value> collapsed;
   Value groupBase;
   int64_t groupSize = 0;
 };

@@ -40,7 +40,7 @@ func.func @chain(%w: tensor<96x64xf32> {optim.role = "weight"}, %x: tensor<96x64
 // -----
 
 // A right operand that is read down its columns is transposed on its way.
-// CHECK-LABEL: func.func @down_k0(
+// CHECK-LABEL: func.func @down_k1(
 // CHECK-SAME:    memref<32x64xf32>, %{{.*}}: memref<1x64x48xf32>)
 // CHECK:         linalg.transpose
 // CHECK-LABEL: func.func @down_k2(

@@ -361,6 +361,64 @@ static void check_panel_symmetric(const struct Case *c) {
   checkPanels(c, 1, 1);
 }
 
+static uint16_t toBF16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// Where an element of a matrix of BF16 lies in its panels.
+static int64_t inPanelsBF16(int64_t rows, int64_t row, int64_t column,
+                            int pairs) {
+  if (!pairs)
+    return inPanels(rows, row, column);
+  return ((column / PANEL * ((rows + 1) / 2) + row / 2) * PANEL +
+          column % PANEL) *
+             2 +
+         row % 2;
+}
+
+static void bf16Arg(int64_t rows, int64_t columns, int pairs, float *matrix) {
+  int64_t count =
+      (columns + PANEL - 1) / PANEL * PANEL * (pairs ? (rows + 1) / 2 * 2 : rows);
+  uint16_t *memory = addArg(count * 2, 0);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      matrix[i * columns + j] = rintf(4 * noise());
+      memory[inPanelsBF16(rows, i, j, pairs)] = toBF16(matrix[i * columns + j]);
+    }
+}
+
+static void checkBF16(const struct Case *c, int transposed, int symmetric) {
+  int64_t m = 2 * c->m, n = symmetric ? m : c->n,
+          k = 2 * depths[(m * 31 + n) % 6];
+  float *a = malloc(m * k * 4), *b = malloc(k * n * 4);
+  bf16Arg(transposed ? k : m, transposed ? m : k, transposed, a);
+  if (symmetric)
+    memcpy(b, a, k * n * 4);
+  else
+    bf16Arg(k, n, 1, b);
+  int at = argCount;
+  addArg(m * n * 4, 1);
+  addArg((n + PANEL - 1) / PANEL * PANEL * m * 2, 1);
+  runCase(c);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += (transposed ? a[l * m + i] : a[i * k + l]) * b[l * n + j];
+      EXPECT(RESULT(float, at)[i * n + j] == sum, "P %d %d is %g, not %g",
+             (int)i, (int)j, RESULT(float, at)[i * n + j], sum);
+      EXPECT(RESULT(uint16_t, at + 1)[inPanelsBF16(m, i, j, 1)] == toBF16(sum),
+             "Q %d %d", (int)i, (int)j);
+    }
+  free(a);
+  free(b);
+}
+static void check_bf16_nn(const struct Case *c) { checkBF16(c, 0, 0); }
+static void check_bf16_tn(const struct Case *c) { checkBF16(c, 1, 0); }
+static void check_bf16_symmetric(const struct Case *c) { checkBF16(c, 1, 1); }
+
 static void check_panel_transpose(const struct Case *c) {
   int64_t m = c->m, n = c->n;
   float *x = malloc(m * n * 4);

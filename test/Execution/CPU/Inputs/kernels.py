@@ -363,6 +363,91 @@ def panel_transpose(m, n):
     return kernel(f"panel_transpose_{m}_{n}", args, f"rows = 16, lanes = {LANES}", body)
 
 
+def bf16_panels(m, n, pairs):
+    """The memory of an m x n matrix of BF16 in panels, its rows in pairs or not."""
+    width = MICRO[LANES][1]
+    return (f"memref<{-(-n // width)}x{-(-m // 2)}x{width}x2xbf16>" if pairs else
+            panels(m, n).replace("f32", "bf16"))
+
+
+def bf16_layout(pairs):
+    width = MICRO[LANES][1]
+    return ("outer_dims_perm = [1, 0] inner_dims_pos = " +
+            (f"[1, 0] inner_tiles = [{width}, 2]" if pairs else f"[1] inner_tiles = [{width}]"))
+
+
+def bf16_product(name, m, n, transposed, symmetric):
+    """P = L R or L^T R of BF16, its operands packed as it reads them, its result
+    rounded to pairs."""
+    m, n = 2 * m, (2 * m if symmetric else n)
+    k = 2 * DEPTHS[(m * 31 + n) % len(DEPTHS)]
+    a = (k, m) if transposed else (m, k)
+    t = f"tensor<{m}x{n}xf32>"
+    maps = ", ".join(f"affine_map<(i, j, k) -> {r}>" for r in
+                     ("(k, i)" if transposed else "(i, k)", "(k, j)", "(i, j)"))
+    mark = ", geo.symmetric" if symmetric else ""
+    ma, mb = bf16_panels(*a, transposed), bf16_panels(k, n, True)
+    mp = bf16_panels(m, n, True)
+    right = "a" if symmetric else "b"
+    body = ""
+    for x, mx, shape, pairs in [("a", ma, a, transposed)] + ([] if symmetric else [("b", mb, (k, n), True)]):
+        body += tensor(f"{x}_panels", mx, x.upper()) + f"""
+  %{x}_empty = tensor.empty() : tensor<{shape[0]}x{shape[1]}xbf16>
+  %{x} = linalg.unpack %{x}_panels {bf16_layout(pairs)}
+      into %{x}_empty : {mx.replace("memref", "tensor")} -> tensor<{shape[0]}x{shape[1]}xbf16>
+"""
+    body += f"""
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {t}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {t}) -> {t}
+  %p = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel", "reduction"]{mark}}}
+      ins(%a, %{right} : tensor<{a[0]}x{a[1]}xbf16>, tensor<{k}x{n}xbf16>) outs(%f : {t}) {{
+    ^bb0(%x: bf16, %y: bf16, %z: f32):
+      %x32 = arith.extf %x : bf16 to f32
+      %y32 = arith.extf %y : bf16 to f32
+      %xy = arith.mulf %x32, %y32 : f32
+      %s = arith.addf %z, %xy : f32
+      linalg.yield %s : f32
+  }} -> {t}
+  %be = tensor.empty() : tensor<{m}x{n}xbf16>
+  %q = linalg.generic {{indexing_maps = [{ID}, {ID}], {PP}}} ins(%p : {t}) outs(%be : tensor<{m}x{n}xbf16>) {{
+    ^bb0(%x: f32, %y: bf16):
+      %i16 = arith.constant 16 : i32
+      %one = arith.constant 1 : i32
+      %half = arith.constant 32767 : i32
+      %bits = arith.bitcast %x : f32 to i32
+      %up = arith.shrui %bits, %i16 : i32
+      %odd = arith.andi %up, %one : i32
+      %add = arith.addi %odd, %half : i32
+      %sum = arith.addi %bits, %add : i32
+      %high = arith.shrui %sum, %i16 : i32
+      %word = arith.trunci %high : i32 to i16
+      %r = arith.bitcast %word : i16 to bf16
+      linalg.yield %r : bf16
+  }} -> tensor<{m}x{n}xbf16>
+  %poison = ub.poison : bf16
+  %into = tensor.empty() : {mp.replace("memref", "tensor")}
+  %packed = linalg.pack %q padding_value(%poison : bf16) {bf16_layout(True)}
+      into %into : tensor<{m}x{n}xbf16> -> {mp.replace("memref", "tensor")}
+""" + store("p", f"memref<{m}x{n}xf32>", "P") + store("packed", mp, "Q")
+    config = product_config().replace("], micro", ", 8], micro")
+    args = [("A", ma)] + ([] if symmetric else [("B", mb)]) + [("P", f"memref<{m}x{n}xf32>"), ("Q", mp)]
+    return kernel(f"{name}_{m}_{n}", args, config, body)
+
+
+def bf16_nn(m, n):
+    return bf16_product("bf16_nn", m, n, False, False)
+
+
+def bf16_tn(m, n):
+    return bf16_product("bf16_tn", m, n, True, False)
+
+
+def bf16_symmetric(m, n):
+    return bf16_product("bf16_symmetric", m, n, True, True).replace(
+        f"@bf16_symmetric_{2 * m}_{2 * m}(", f"@bf16_symmetric_{m}_{n}(")
+
+
 def scale_transposed(m, n):
     """Y = c X^T, cut into steps of a few columns."""
     tx, mx = f"tensor<{n}x{m}xf32>", f"memref<{n}x{m}xf32>"
