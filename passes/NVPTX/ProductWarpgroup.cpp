@@ -36,8 +36,8 @@ protected:
   void publish() override;
 
 private:
-  Value describe(const OperandTile &tile, Value buffer, Value outer,
-                 int64_t term);
+  Value describe(const OperandTile &tile, Value buffer, Value outer);
+  Value advance(const OperandTile &tile, Value descriptor, int64_t term);
   Value multiplyAdd(Value a, Value b, Value sums);
 
   Value group; ///< the number of this thread's warpgroup
@@ -62,31 +62,35 @@ void WarpgroupProduct::publish() {
                                  NVVM::SharedSpace::shared_cta));
 }
 
-/// The descriptor of an operand's part from (`outer`, `term`) on, `outer` a
-/// multiple of the swizzle's span or rows. In units of 16 bytes: the address,
-/// the distance from one span to the next (bits 16 and on), and that from one
-/// group of eight rows to the next (bits 32 and on); bit 62 is the swizzle of
-/// 128 bytes.
+/// The descriptor of an operand's part from `outer` on, a multiple of the
+/// swizzle's span or rows. In units of 16 bytes: the address, the distance from
+/// one span to the next (bits 16 and on), and that from one group of eight rows
+/// to the next (bits 32 and on); bit 62 is the swizzle of 128 bytes.
 Value WarpgroupProduct::describe(const OperandTile &tile, Value buffer,
-                                 Value outer, int64_t term) {
-  // A row's units are exchanged by address bits alone, so that terms of a span
-  // are simply an offset.
-  Value index = tile.alongDepth
-                    ? add(multiply(outer, spanOfSwizzle),
-                          term / spanOfSwizzle * tile.rows * spanOfSwizzle +
-                              term % spanOfSwizzle)
-                    : add(multiply(divide(outer, spanOfSwizzle),
-                                   tile.rows * spanOfSwizzle),
-                          term * spanOfSwizzle);
-  Type i64 = builder.getI64Type();
-  Value address =
-      LLVM::PtrToIntOp::create(builder, loc, i64, at(tile, buffer, index, 0));
+                                 Value outer) {
+  Value index = tile.alongDepth ? multiply(outer, spanOfSwizzle)
+                                : multiply(divide(outer, spanOfSwizzle),
+                                           tile.rows * spanOfSwizzle);
+  Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(),
+                                           at(tile, buffer, index, 0));
   Value units = divide(
       arith::AndIOp::create(builder, loc, address, constant(0x3ffff)), 16);
   int64_t span = tile.rows * spanOfSwizzle * tile.elementBytes() / 16;
   int64_t rows = rowsOfSwizzle * spanOfSwizzle * tile.elementBytes() / 16;
   int64_t rest = span << 16 | rows << 32 | int64_t(1) << 62;
   return arith::OrIOp::create(builder, loc, units, constant(rest));
+}
+
+/// The same from `term` on. Units are exchanged by bits of the address alone,
+/// so that terms of a span are an offset like any other; an address within a
+/// block's memory never carries into the fields above it.
+Value WarpgroupProduct::advance(const OperandTile &tile, Value descriptor,
+                                int64_t term) {
+  int64_t elements = tile.alongDepth
+                         ? term / spanOfSwizzle * tile.rows * spanOfSwizzle +
+                               term % spanOfSwizzle
+                         : term * spanOfSwizzle;
+  return add(descriptor, elements * tile.elementBytes() / 16);
 }
 
 Value WarpgroupProduct::multiplyAdd(Value a, Value b, Value sums) {
@@ -118,9 +122,10 @@ WarpgroupProduct::step(Value buffer, ValueRange sums,
   for (auto [i, sum] : llvm::enumerate(sums))
     all = LLVM::InsertValueOp::create(builder, loc, all, sum, int64_t(i));
   NVVM::WgmmaFenceAlignedOp::create(builder, loc);
+  Value a = describe(left, buffer, multiply(group, groupRows)),
+        b = describe(right, buffer, constant(0));
   for (int64_t term = 0; term < k; term += groupTerms)
-    all = multiplyAdd(describe(left, buffer, multiply(group, groupRows), term),
-                      describe(right, buffer, constant(0), term), all);
+    all = multiplyAdd(advance(left, a, term), advance(right, b, term), all);
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
   meanwhile();
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
