@@ -27,6 +27,7 @@ def Block_Dialect : Dialect {
     | `block.kernel` (unit) | function | `block-form-kernels` | the function is one kernel |
     | `block.step` (unit) | function | `block-form-kernels` | the function lists the kernels of one update |
     | `block.config` (`#block.config`) | kernel | `block-select-config` | how the kernel is executed |
+    | `block.group` (`i64`) | kernel | `block-form-kernels` | the kernel called after it takes its rows in groups of so many, and of what it writes a block needs its own group alone |
     | `block.grid` (`i64`) | kernel | `block-tile`, `block-to-gpu` | how many blocks there are |
     | `block.table`, `block.single` (unit) | kernel | `block-to-gpu` | external pointers are tables; there is one matrix |
     | `block.shared` (`i64`) | kernel | | bytes of dynamic shared memory |
@@ -39,6 +40,7 @@ def Block_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral stepAttrName = "block.step";
     static constexpr ::llvm::StringLiteral configAttrName = "block.config";
     static constexpr ::llvm::StringLiteral gridAttrName = "block.grid";
+    static constexpr ::llvm::StringLiteral groupAttrName = "block.group";
     static constexpr ::llvm::StringLiteral hostAttrName = "block.host";
     static constexpr ::llvm::StringLiteral opAttrName = "block.op";
     static constexpr ::llvm::StringLiteral tableAttrName = "block.table";

@@ -110,7 +110,7 @@ LogicalResult BlockDialect::verifyOperationAttribute(Operation *op,
                                << "' to be a #block.config, got " << value;
     return success();
   }
-  if (name == gridAttrName || name == sharedAttrName) {
+  if (name == gridAttrName || name == sharedAttrName || name == groupAttrName) {
     auto grid = dyn_cast<IntegerAttr>(value);
     if (!grid || !grid.getType().isInteger(64) || grid.getInt() < 1)
       return op->emitOpError()

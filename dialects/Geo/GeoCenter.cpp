@@ -20,26 +20,31 @@ using geo::detail::createGeneric;
 using geo::detail::createSize;
 using geo::detail::createZeros;
 using geo::detail::Operand;
+using geo::detail::RowTerm;
 
-/// Adds the terms of all rows of `matrix` to the row `sums`, in f64, from the
-/// first on; `vector` has a value a row, or is null.
-static Value addRows(OpBuilder &b, Location loc, Value matrix, Value vector,
-                     Value sums, ColumnTerm add) {
-  SmallVector<Operand> inputs = {{matrix, {0, 1}}};
-  if (vector)
-    inputs.push_back({vector, {0}});
+/// Adds the terms of all rows to the row `sums`, in f64, from the first on.
+static Value addRows(OpBuilder &b, Location loc, ArrayRef<Operand> inputs,
+                     Value sums, RowTerm add) {
   return createGeneric(
       b, loc, inputs, {{sums, {1}}}, "rp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value x = v[0];
-        if (x.getType() != v.back().getType())
-          x = arith::ExtFOp::create(b, loc, v.back().getType(), x);
-        return {add(b, loc, x, vector ? v[1] : Value(), v.back())};
+        return {add(b, loc, v.drop_back(), v.back())};
       })[0];
 }
 
-static Value addTerm(OpBuilder &b, Location loc, Value x, Value, Value sum) {
-  return arith::AddFOp::create(b, loc, sum, x);
+/// An element as f64.
+static Value extend(OpBuilder &b, Location loc, Value x) {
+  return x.getType().isF64()
+             ? x
+             : arith::ExtFOp::create(b, loc, b.getF64Type(), x).getResult();
+}
+
+static Value addTerm(OpBuilder &b, Location loc, ValueRange x, Value sum) {
+  return arith::AddFOp::create(b, loc, sum, extend(b, loc, x[0]));
+}
+
+static bool hasRows(const Operand &operand) {
+  return !operand.axes.empty() && operand.axes.front() == 0;
 }
 
 /// Rows [begin, end) of a matrix, or elements of a vector.
@@ -80,8 +85,9 @@ static int64_t getGroupRows(int64_t columns) {
   return std::clamp<int64_t>(65536 / std::max<int64_t>(1, columns), 64, 1024);
 }
 
-Value geo::detail::createColumnSums(OpBuilder &b, Location loc, Value matrix,
-                                    Value vector, ColumnTerm add) {
+Value geo::detail::createColumnSums(OpBuilder &b, Location loc,
+                                    ArrayRef<Operand> inputs, RowTerm add) {
+  Value matrix = inputs.front().value;
   auto type = cast<RankedTensorType>(matrix.getType());
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, matrix);
   Value sums =
@@ -89,30 +95,49 @@ Value geo::detail::createColumnSums(OpBuilder &b, Location loc, Value matrix,
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   int64_t group = ShapedType::isDynamic(columns) ? 0 : getGroupRows(columns);
   if (group == 0 || ShapedType::isDynamic(rows) || rows < 2 * group)
-    return addRows(b, loc, matrix, vector, sums, add);
+    return addRows(b, loc, inputs, sums, add);
 
   int64_t groups = rows / group, whole = groups * group;
-  SmallVector<Operand> inputs = {
-      {splitRows(b, loc, sliceRows(b, loc, matrix, 0, whole), groups),
-       {0, 1, 2}}};
-  if (vector)
-    inputs.push_back(
-        {splitRows(b, loc, sliceRows(b, loc, vector, 0, whole), groups),
-         {0, 1}});
+  SmallVector<Operand> grouped, rest;
+  for (const Operand &input : inputs) {
+    rest.push_back(input);
+    Operand in = input;
+    for (unsigned &axis : in.axes)
+      axis += axis != 0;
+    if (hasRows(input)) {
+      in.value =
+          splitRows(b, loc, sliceRows(b, loc, input.value, 0, whole), groups);
+      in.axes.insert(in.axes.begin() + 1, 1);
+    }
+    grouped.push_back(in);
+  }
   Value zeros =
       createZeros(b, loc, {b.getIndexAttr(groups), b.getIndexAttr(columns)},
                   b.getF64Type());
   Value partial = createGeneric(
-      b, loc, inputs, {{zeros, {0, 2}}}, "prp",
+      b, loc, grouped, {{zeros, {0, 2}}}, "prp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value x = arith::ExtFOp::create(b, loc, v.back().getType(), v[0]);
-        return {add(b, loc, x, vector ? v[1] : Value(), v.back())};
+        return {add(b, loc, v.drop_back(), v.back())};
       })[0];
-  sums = addRows(b, loc, partial, Value(), sums, addTerm);
-  return whole == rows
-             ? sums
-             : addRows(b, loc, sliceRows(b, loc, matrix, whole, rows),
-                       sliceRows(b, loc, vector, whole, rows), sums, add);
+  sums = addRows(b, loc, {{partial, {0, 1}}}, sums, addTerm);
+  if (whole == rows)
+    return sums;
+  for (Operand &input : rest)
+    if (hasRows(input))
+      input.value = sliceRows(b, loc, input.value, whole, rows);
+  return addRows(b, loc, rest, sums, add);
+}
+
+Value geo::detail::createColumnSums(OpBuilder &b, Location loc, Value matrix,
+                                    Value vector, ColumnTerm add) {
+  SmallVector<Operand> inputs = {{matrix, {0, 1}}};
+  if (vector)
+    inputs.push_back({vector, {0}});
+  return createColumnSums(
+      b, loc, inputs,
+      [&](OpBuilder &b, Location loc, ValueRange x, Value sum) -> Value {
+        return add(b, loc, extend(b, loc, x[0]), vector ? x[1] : Value(), sum);
+      });
 }
 
 Value geo::detail::createColumnSums(OpBuilder &b, Location loc, Value matrix,
@@ -127,23 +152,26 @@ Value geo::detail::createColumnSums(OpBuilder &b, Location loc, Value matrix,
       });
 }
 
-FailureOr<SmallVector<Value>> CenterOp::decomposeOperation(OpBuilder &b) {
-  Location loc = getLoc();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, getInput());
-  auto columns = ArrayRef(sizes).drop_front();
-
-  // 1. Column sums.
-  Value sums = createColumnSums(b, loc, getInput(), /*ofSquares=*/false);
-
-  // 2. The mean row, rounded once.
-  Value rows = createSize(b, loc, getInput(), 0);
-  Value empty = tensor::EmptyOp::create(b, loc, columns, b.getF32Type());
-  Value mean = createGeneric(
+Value geo::detail::createMeanRow(OpBuilder &b, Location loc, Value sums,
+                                 Value rows) {
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, sums), b.getF32Type());
+  return createGeneric(
       b, loc, {{sums, {0}}}, {{empty, {0}}}, "p",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
         Value quotient = arith::DivFOp::create(b, loc, v[0], rows);
         return {arith::TruncFOp::create(b, loc, b.getF32Type(), quotient)};
       })[0];
+}
+
+FailureOr<SmallVector<Value>> CenterOp::decomposeOperation(OpBuilder &b) {
+  Location loc = getLoc();
+  // 1. Column sums.
+  Value sums = createColumnSums(b, loc, getInput(), /*ofSquares=*/false);
+
+  // 2. The mean row.
+  Value mean = geo::detail::createMeanRow(b, loc, sums,
+                                          createSize(b, loc, getInput(), 0));
 
   // 3. Subtract it.
   return createGeneric(

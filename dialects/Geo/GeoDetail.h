@@ -113,6 +113,18 @@ SmallVector<Value> createElementwise(OpBuilder &b, Location loc,
 using ColumnTerm =
     function_ref<Value(OpBuilder &, Location, Value x, Value u, Value sum)>;
 
+/// The sum so far and one term more, of elements of all inputs of a sum.
+using RowTerm =
+    function_ref<Value(OpBuilder &, Location, ValueRange elements, Value sum)>;
+
+/// As below, with terms made of a matrix, which comes first, and of vectors
+/// along its rows or columns: axes {0, 1}, {0}, {1}, and {} for a number.
+Value createColumnSums(OpBuilder &b, Location loc, ArrayRef<Operand> inputs,
+                       RowTerm add);
+
+/// Sums of columns over the number of rows (f64), rounded once.
+Value createMeanRow(OpBuilder &b, Location loc, Value sums, Value rows);
+
 /// Sums over the rows of a matrix, a value a column, in f64; `vector` has a
 /// value a row, or is null. Of a matrix with many rows, groups of rows are
 /// summed by themselves, so that blocks can share them, and then added in their

@@ -15,6 +15,7 @@
 #include "lib/Compiler/Output.h"
 #include "lib/Compiler/Parameters.h"
 #include "lib/Compiler/Pipelines.h"
+#include "lib/Compiler/Remarks.h"
 #include "lib/Target/CHeader.h"
 #include "lib/Target/CodeGen.h"
 #include "lib/Target/Linker.h"
@@ -62,6 +63,7 @@ public:
   Error run();
 
 private:
+  Error listen();
   Error readTargets();
   Error readSpec();
   Error checkSpec();
@@ -93,6 +95,7 @@ private:
 
   const CompileOptions &options;
   raw_ostream &out;
+  RemarkList remarks; // outlives the context, whose engine writes to it
   MLIRContext context;
   llvm::SourceMgr sources;
   Diagnostics diagnostics;
@@ -301,7 +304,7 @@ Error Compilation::lower() {
     return reported("plan");
   plan = std::move(*extracted);
   if (options.explain)
-    explain(plan, out);
+    explain(plan, remarks, out);
   if (!wantsCode())
     return Error::success();
   // The plan holds what the spec said; below are kernels only.
@@ -485,7 +488,22 @@ Error Compilation::readTargets() {
   return Error::success();
 }
 
+/// Passes say what they fused where somebody listens.
+Error Compilation::listen() {
+  bool print = !options.remarksFilter.empty();
+  if (!print && !options.explain)
+    return Error::success();
+  if (failed(collectRemarks(context, print ? options.remarksFilter : ".*",
+                            print, remarks)))
+    return llvm::createStringError(
+        "--remarks-filter: expected a regular expression, got '" +
+        options.remarksFilter + "'");
+  return Error::success();
+}
+
 Error Compilation::run() {
+  if (Error error = listen())
+    return error;
   if (Error error = readTargets())
     return error;
   if (!options.emit && !options.output.empty())

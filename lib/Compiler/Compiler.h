@@ -27,8 +27,9 @@ struct CompileOptions {
   /// The artefact's folder; with `emit`, a file, where "" or "-" is `out`.
   std::string output;
   std::optional<Stage> emit;
-  std::string dumpStages; ///< folder for the IR of every stage, or empty
-  bool explain = false;   ///< print the routing table to `out`
+  std::string dumpStages;    ///< folder for the IR of every stage, or empty
+  bool explain = false;      ///< print the routing table to `out`
+  std::string remarksFilter; ///< print remarks of passes of these categories
 };
 
 /// The error was reported as an MLIR diagnostic, with its place.

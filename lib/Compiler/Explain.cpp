@@ -9,6 +9,7 @@
 #include "lib/Target/Manifest.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InterleavedRange.h"
 
@@ -154,7 +155,7 @@ countKernels(const StepFunction &function) {
 static void explainKernels(const Plan &plan, raw_ostream &out) {
   Table table(3);
   table.add({"function", "kernel", "config", "runs", "blocks", "bytes moved",
-             "flops"});
+             "least", "flops"});
   std::vector<bool> done(plan.functions.size());
   for (const Batch &batch : plan.batches)
     for (int64_t index : {batch.squares, batch.plain}) {
@@ -165,7 +166,8 @@ static void explainKernels(const Plan &plan, raw_ostream &out) {
       for (auto [kernel, runs] : countKernels(function))
         table.add({function.symbol, kernel->symbol, kernel->config,
                    formatv("{0}", runs), formatv("{0}", kernel->grid),
-                   quantity(kernel->bytes), quantity(kernel->flops)});
+                   quantity(kernel->bytes), quantity(kernel->leastBytes),
+                   quantity(kernel->flops)});
     }
   table.print(out);
 }
@@ -180,14 +182,50 @@ static void explainGuarantees(const Plan &plan, raw_ostream &out) {
           batch.name, *ratio);
 }
 
-void explain(const Plan &plan, raw_ostream &out) {
-  explainParameters(plan, out);
-  out << "\none run, on one matrix:\n";
-  explainKernels(plan, out);
-  explainGuarantees(plan, out);
+/// Remarks on the functions of a step: fusions, projections left out, results
+/// that are copied home.
+static void explainRemarks(const Plan &plan, const RemarkList &remarks,
+                           raw_ostream &out) {
+  llvm::StringSet<> functions;
+  for (const Batch &batch : plan.batches)
+    for (int64_t index : {batch.squares, batch.plain}) {
+      functions.insert(plan.functions[index].symbol);
+      for (const Kernel &kernel : plan.functions[index].kernels)
+        functions.insert(kernel.symbol);
+    }
+  Table table(3);
+  table.add({"function", "remark", ""});
+  for (const auto &[entry, count] : remarks)
+    if (functions.contains(entry.function) && !entry.text.empty())
+      table.add({entry.function, entry.kind, entry.text});
+  out << "\nwhat was fused, and what was not:\n";
+  table.print(out);
+}
+
+/// Parts of the workspace, which is all that a step needs beside weights,
+/// gradients and states.
+static void explainMemory(const Plan &plan, raw_ostream &out) {
+  double parameters = 0, states = 0;
+  for (const Parameter &parameter : plan.parameters) {
+    parameters += 4.0 * parameter.elements();
+    states += stateBytes(parameter);
+  }
   out << formatv("\n{0} parameters in {1} batches; workspace {2}B\n",
                  plan.parameters.size(), plan.batches.size(),
                  quantity(plan.workspaceBytes));
+  out << formatv("memory of a step: weights {0}B, gradients {0}B, states {1}B, "
+                 "workspace {2}B (largest wave {3}B); nothing is allocated\n",
+                 quantity(parameters), quantity(states),
+                 quantity(plan.workspaceBytes), quantity(plan.waveBytes));
+}
+
+void explain(const Plan &plan, const RemarkList &remarks, raw_ostream &out) {
+  explainParameters(plan, out);
+  out << "\none run, on one matrix (least: what is not in the workspace):\n";
+  explainKernels(plan, out);
+  explainGuarantees(plan, out);
+  explainRemarks(plan, remarks, out);
+  explainMemory(plan, out);
 }
 
 } // namespace steepc

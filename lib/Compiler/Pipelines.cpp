@@ -64,6 +64,7 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   // It cleans up after itself; the whole canonicaliser would inline a grid of
   // one block.
   pm.addPass(block::createBufferize());
+  pm.addPass(block::createChainKernels());
   pm.addPass(block::createVerify());
 }
 

@@ -16,6 +16,9 @@
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include <cmath>
+#include <numeric>
+
 using namespace mlir;
 
 namespace steepc {
@@ -24,13 +27,37 @@ namespace steepc {
 // Bytes
 //===----------------------------------------------------------------------===//
 
-/// Does some op read (write) the memory of `value`, through views too?
-static void findAccess(Value value, bool &reads, bool &writes) {
+static double sizeOf(Value memory) {
+  auto type = cast<MemRefType>(memory.getType());
+  return type.hasStaticShape()
+             ? double(type.getNumElements()) * type.getElementTypeBitWidth() / 8
+             : HUGE_VAL;
+}
+
+namespace {
+/// Bytes that are read from and written to a piece of memory.
+struct Traffic {
+  double read = 0, written = 0;
+};
+} // namespace
+
+/// What ops do to the memory of `value`, through views too. A view of a fixed
+/// part (rows that make no whole group) counts as that part; one that moves
+/// with a loop, as all of the memory.
+static Traffic findTraffic(Value value) {
+  const double all = sizeOf(value);
+  Traffic traffic;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
-      if (view.getViewSource() == value)
-        findAccess(user->getResult(0), reads, writes);
+      if (view.getViewSource() != value)
+        continue;
+      Traffic part = findTraffic(user->getResult(0));
+      auto offsets = dyn_cast<OffsetSizeAndStrideOpInterface>(user);
+      bool fixed = !offsets || llvm::none_of(offsets.getStaticOffsets(),
+                                             ShapedType::isDynamic);
+      traffic.read += fixed || part.read == 0 ? part.read : all;
+      traffic.written += fixed || part.written == 0 ? part.written : all;
       continue;
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(user);
@@ -39,22 +66,24 @@ static void findAccess(Value value, bool &reads, bool &writes) {
     SmallVector<MemoryEffects::EffectInstance> list;
     effects.getEffectsOnValue(value, list);
     for (const auto &effect : list) {
-      reads |= isa<MemoryEffects::Read>(effect.getEffect());
-      writes |= isa<MemoryEffects::Write>(effect.getEffect());
+      if (isa<MemoryEffects::Read>(effect.getEffect()))
+        traffic.read = all;
+      if (isa<MemoryEffects::Write>(effect.getEffect()))
+        traffic.written = all;
     }
   }
+  return {std::min(traffic.read, all), std::min(traffic.written, all)};
 }
 
-static double bytesOf(func::FuncOp kernel) {
-  double bytes = 0;
+/// One number an argument.
+static std::vector<double> bytesOf(func::FuncOp kernel) {
+  std::vector<double> bytes;
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
-    if (!type || !type.hasStaticShape())
-      continue;
-    bool reads = false, writes = false;
-    findAccess(argument, reads, writes);
-    bytes += double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 *
-             (int(reads) + int(writes));
+    Traffic traffic;
+    if (type && type.hasStaticShape())
+      traffic = findTraffic(argument);
+    bytes.push_back(traffic.read + traffic.written);
   }
   return bytes;
 }
@@ -164,6 +193,10 @@ static double flopsIn(Region &region) {
 
 Cost estimateCost(func::FuncOp kernel) {
   return {bytesOf(kernel), flopsIn(kernel.getBody())};
+}
+
+double Cost::bytes() const {
+  return std::accumulate(argumentBytes.begin(), argumentBytes.end(), 0.0);
 }
 
 } // namespace steepc

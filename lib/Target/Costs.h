@@ -9,15 +9,20 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <vector>
+
 namespace steepc {
 
 struct Cost {
-  /// Every argument once for each direction in which it is moved: what a
-  /// kernel takes from and gives to memory when its blocks fit the caches.
-  double bytes = 0;
+  /// What a kernel takes from and gives to memory when its blocks fit the
+  /// caches: every argument, or the fixed part of it that is touched, once for
+  /// each direction in which it is moved.
+  std::vector<double> argumentBytes;
   /// Floating-point operations of the compiled loops; a fused multiply-add is
   /// two. Padding that is computed counts too.
   double flops = 0;
+
+  double bytes() const;
 };
 
 /// Counts a kernel at the block level, whose loops have known bounds.

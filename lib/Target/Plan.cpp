@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -212,6 +213,17 @@ FailureOr<Slot> StepReader::slotOf(Value value, func::CallOp call) {
                           "workspace and no constant");
 }
 
+static void remarkOnKernel(func::FuncOp kernel, const Kernel &entry) {
+  remark::analysis(kernel.getLoc(),
+                   remark::RemarkOpts::name("Kernel").category("plan").function(
+                       kernel.getName()))
+      << remark::metric("Bytes", int64_t(entry.bytes))
+      << remark::metric("LeastBytes", int64_t(entry.leastBytes))
+      << remark::metric("Flops", int64_t(entry.flops))
+      << remark::metric("Blocks", entry.grid)
+      << remark::metric("Config", StringRef(entry.config));
+}
+
 LogicalResult StepReader::readCall(func::CallOp call) {
   auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
   StringAttr host;
@@ -245,8 +257,14 @@ LogicalResult StepReader::readCall(func::CallOp call) {
   }
   // What a solver does is not known before it runs.
   Cost cost = host ? Cost() : estimateCost(kernel);
-  entry.bytes = cost.bytes;
+  entry.bytes = cost.bytes();
   entry.flops = cost.flops;
+  // What goes through the workspace would stay in registers or caches if more
+  // were one kernel.
+  for (auto [slot, bytes] : llvm::zip(entry.slots, cost.argumentBytes))
+    if (slot.kind != SlotKind::Workspace)
+      entry.leastBytes += bytes;
+  remarkOnKernel(kernel, entry);
   step.kernels.push_back(std::move(entry));
   return success();
 }

@@ -54,7 +54,8 @@ struct Kernel {
   std::vector<Slot> slots;
   /// For one matrix: memory that is read and written, and arithmetic.
   double bytes = 0, flops = 0;
-  bool isHost = false; ///< the symbol is a function that steepc links in
+  double leastBytes = 0; ///< of the bytes, those not in the workspace
+  bool isHost = false;   ///< the symbol is a function that steepc links in
 };
 
 struct StepFunction {

@@ -442,6 +442,9 @@ LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
   for (const Call &call : placement->calls) {
     KernelBuilder builder(*placement, call);
     func::FuncOp kernel = builder.build(func.getLoc(), "kernel");
+    if (call.group > 0)
+      kernel->setAttr(BlockDialect::groupAttrName,
+                      Builder(kernel).getI64IntegerAttr(call.group));
     calls.push_back({addKernel(kernel, func, count, symbols), {}});
     for (PointerUnion<Storage *, Value> what : builder.arguments) {
       auto scalar = dyn_cast<Value>(what);

@@ -271,7 +271,11 @@ bool KernelGraph::isBlockLocal(const Work &work, const Read &read,
 }
 
 static void remarkOnFusion(Operation *op, Value with, StringRef why) {
-  constexpr StringLiteral category = "block-form-kernels";
+  auto options = [&](StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category("block-form-kernels")
+        .function(op->getParentOfType<func::FuncOp>().getName());
+  };
   Operation *producer = with.getDefiningOp();
   std::string text =
       (op->getName().getStringRef() +
@@ -280,12 +284,9 @@ static void remarkOnFusion(Operation *op, Value with, StringRef why) {
                  : "a kernel that reads the same"))
           .str();
   if (why.empty())
-    remark::passed(op->getLoc(),
-                   remark::RemarkOpts::name("Fused").category(category))
-        << remark::add("{0}", text);
+    remark::passed(op->getLoc(), options("Fused")) << remark::add("{0}", text);
   else
-    remark::missed(op->getLoc(),
-                   remark::RemarkOpts::name("NotFused").category(category))
+    remark::missed(op->getLoc(), options("NotFused"))
         << remark::add("{0}", text) << remark::reason("{0}", why);
 }
 

@@ -190,6 +190,30 @@ def Bufferize : Pass<"block-bufferize", "::mlir::ModuleOp"> {
     "mlir::bufferization::BufferizationDialect", "mlir::memref::MemRefDialect"];
 }
 
+def ChainKernels : Pass<"block-chain-kernels", "::mlir::ModuleOp"> {
+  let summary = "run sums over groups of rows on what is still in the cache";
+  let description = [{
+    Two kernels that a step calls one after the other become one where block b
+    of the second needs, of what the first writes, the rows of its block b
+    alone: the first has the attribute `block.group`, and was given blocks of
+    so many rows. In the loop over blocks, the body of the second follows that of
+    the first. A projection's momentum and its column sums are thus one pass over
+    memory. What stays a kernel for other steps is kept. Needs bufferised
+    kernels; GPUs, whose blocks share no cache that large, do without.
+
+    ```mlir
+    call @k0(%g, %b)      // attributes {block.group = 128 : i64}
+    call @k1(%b, %sums)
+    ```
+    becomes
+    ```mlir
+    call @k0_chain(%g, %b, %sums)
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numChained", "num-chained", "Kernels made of two">];
+}
+
 def Verify : Pass<"block-verify", "::mlir::ModuleOp"> {
   let summary = "check what holds after the block level";
   let description = [{

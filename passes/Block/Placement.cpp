@@ -127,9 +127,10 @@ LogicalResult Placement::placeResults(func::FuncOp func,
       storageOf[result] = storageOf[home];
       continue;
     }
-    remark::missed(
-        result.getOwner()->getLoc(),
-        remark::RemarkOpts::name("NotInPlace").category("block-form-kernels"))
+    remark::missed(result.getOwner()->getLoc(),
+                   remark::RemarkOpts::name("NotInPlace")
+                       .category("block-form-kernels")
+                       .function(func.getName()))
         << remark::add("the {0} is copied home at the end", role)
         << remark::reason("{0}",
                           "what it replaces is still read when it is made");
@@ -244,6 +245,74 @@ void Placement::addCalls(const KernelGraph &graph) {
   }
 }
 
+/// The rows of a group if `value` is a matrix, or a vector, or the first part
+/// of one, seen as groups of rows, and the matrix; else 0.
+static std::pair<int64_t, Value> getGroups(Value value) {
+  auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand || expand.getReassociationIndices().front().size() != 2)
+    return {0, Value()};
+  Value source = expand.getSrc();
+  if (auto slice = source.getDefiningOp<tensor::ExtractSliceOp>()) {
+    if (!llvm::all_of(slice.getStaticOffsets(),
+                      [](int64_t offset) { return offset == 0; }))
+      return {0, Value()};
+    source = slice.getSource();
+  }
+  return {expand.getResultType().getDimSize(1), source};
+}
+
+/// The rows of a group, if `op` works on groups of rows and `kernel` makes some
+/// of what it reads, by rows, for no other purpose of the op; else 0.
+static int64_t getGroupRows(linalg::LinalgOp op, unsigned kernel,
+                            const KernelGraph &graph) {
+  int64_t group = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Operation *def = stripViews(input->get()).getDefiningOp();
+    if (!def || !graph.kernelOf.contains(def) ||
+        graph.kernelOf.lookup(def) != kernel)
+      continue;
+    auto [rows, source] = getGroups(input->get());
+    const Work &work = graph.getWork(def);
+    if (rows == 0 || source.getDefiningOp() != def || work.gridLoops.empty() ||
+        (group != 0 && group != rows))
+      return 0;
+    group = rows;
+  }
+  return group;
+}
+
+/// A call whose only op sums groups of rows that the call before makes.
+void Placement::findGroups(const KernelGraph &graph) {
+  for (size_t i = 0; i + 1 < calls.size(); ++i) {
+    Call &maker = calls[i], &reader = calls[i + 1];
+    if (maker.ops.empty() || reader.ops.size() != 1 || maker.scratch ||
+        !graph.kernelOf.contains(maker.ops.front()))
+      continue;
+    auto op = dyn_cast<linalg::GenericOp>(reader.ops.front());
+    unsigned index = graph.kernelOf.lookup(maker.ops.front());
+    const Kernel &kernel = graph.kernels[index];
+    if (!op || op.getNumLoops() != 3 || kernel.hasContraction ||
+        kernel.grid.empty() ||
+        // What follows another already is no maker.
+        (i > 0 && calls[i - 1].group != 0) ||
+        !llvm::all_of(op.getRegion().front(), [](Operation &inner) {
+          return isMemoryEffectFree(&inner);
+        }))
+      continue;
+    maker.group = getGroupRows(op, index, graph);
+    if (maker.group == 0)
+      continue;
+    // Blocks of both are under way at once: what one of them uses must not be
+    // memory of the other.
+    for (Storage &storage : *storages) {
+      if (storage.first <= i && storage.last >= i)
+        storage.use(i + 1);
+      if (storage.first <= i + 1 && storage.last >= i + 1)
+        storage.use(i);
+    }
+  }
+}
+
 /// Largest first, each at the lowest place that is free for all of its life: a
 /// call's results never share bytes with what it reads.
 void Placement::packWorkspace() {
@@ -284,6 +353,7 @@ FailureOr<Placement> Placement::build(func::FuncOp func, KernelGraph &graph,
   placement.addCalls(graph);
   if (panel)
     placement.choosePanels(graph, panel);
+  placement.findGroups(graph);
   placement.packWorkspace();
   return placement;
 }

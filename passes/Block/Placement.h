@@ -68,6 +68,10 @@ struct Call {
   SmallVector<Store> stores;
   /// Of a function of the host, which is all of the call: its work space.
   Storage *scratch = nullptr;
+  /// Rows of a group, where the next call sums what this one makes, or reads
+  /// otherwise, group by group: blocks of both can run one after the other. 0:
+  /// it does not.
+  int64_t group = 0;
 };
 
 /// Results of an update that are more than arguments: their role and type.
@@ -112,6 +116,7 @@ private:
   void prepareHostCall(Operation *op, Call &call);
   void addCalls(const KernelGraph &graph);
   void choosePanels(const KernelGraph &graph, int64_t panel);
+  void findGroups(const KernelGraph &graph);
   void packWorkspace();
   bool mayOverwrite(BlockArgument home, OpResult value,
                     const KernelGraph &graph) const;

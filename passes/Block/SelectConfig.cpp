@@ -159,9 +159,14 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   // Squares that are transposed lie in one panel and one block.
   if (hasPanels)
     block = llvm::alignTo(block, lanes);
-  // A group of rows is as much as a block should have.
+  // A group of rows is as much as a block should have, and what sums them up
+  // next finds them in the cache.
   if (sumsGroups(func))
     block = 1;
+  else if (auto group =
+               func->getAttrOfType<IntegerAttr>(BlockDialect::groupAttrName);
+           group && !hasPanels)
+    block = group.getInt();
   // Chunks of 16 to 64 floats reach the rate of memory with AVX-512; longer
   // vectors spill.
   int64_t chunk = 2 * lanes;

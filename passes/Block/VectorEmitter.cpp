@@ -99,6 +99,7 @@ FailureOr<unsigned> VectorEmitter::plan(Value value, const Place &place) {
     if (!place.isVector())
       return planReduction(op, place, level);
     hasColumnSum = true;
+    hasLongTerms |= op.getNumDpsInputs() > 1;
     hasContraction |= linalg::isaContractionOpInterface(op);
   }
   planned[id] = level;
@@ -159,9 +160,10 @@ LogicalResult VectorEmitter::emitRows(MutableArrayRef<TileStore> stores) {
   }
   for (auto &sum : sums)
     last = std::max(last, sum->level);
-  // Sums down the rows want long pieces of each row.
+  // Sums down the rows want long pieces of each row; shorter ones where terms
+  // are made of several values, whose vectors would leave the registers.
   if (hasColumnSum)
-    chunk *= 4;
+    chunk *= hasLongTerms ? 2 : 4;
 
   int64_t width = columns.empty() ? -1 : columns[0]->type().getShape().back();
   for (unsigned level = 0; level <= last; ++level) {

@@ -135,7 +135,7 @@ private:
   MutableArrayRef<TileStore> stores;
   std::vector<std::unique_ptr<RowReduction>> sums;
   SmallVector<Place> registerTile; // all places of a tile held in registers
-  bool hasColumnSum = false, hasContraction = false;
+  bool hasColumnSum = false, hasLongTerms = false, hasContraction = false;
   bool hasSeveralColumns = false;
   std::map<ScopedValues<Place>::Key, unsigned> planned;
   ScopedValues<Place> known;

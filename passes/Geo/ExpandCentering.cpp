@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
+#include "passes/Geo/Cone.h"
 #include "passes/Geo/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::geo {
 #define GEN_PASS_DEF_EXPANDCENTERING
@@ -19,6 +21,31 @@ namespace mlir::geo {
 
 using namespace mlir;
 using namespace mlir::geo;
+
+/// A matrix that is made from another one, element by element, is not written
+/// for the sums and read again after them, but made from that one twice.
+static Value expand(CenterOp op, const Cone &cone, OpBuilder &b) {
+  Location loc = op.getLoc();
+  ArrayRef<geo::detail::Operand> inputs = cone.getInputs();
+  Value sums = geo::detail::createColumnSums(
+      b, loc, inputs,
+      [&](OpBuilder &b, Location loc, ValueRange v, Value sum) -> Value {
+        Value x =
+            arith::ExtFOp::create(b, loc, b.getF64Type(), cone.emit(b, v));
+        return arith::AddFOp::create(b, loc, sum, x);
+      });
+  Value mean = geo::detail::createMeanRow(
+      b, loc, sums, geo::detail::createSize(b, loc, op.getInput(), 0));
+  SmallVector<geo::detail::Operand> operands(inputs);
+  operands.push_back({mean, {1}});
+  return geo::detail::createGeneric(
+      b, loc, operands,
+      {{geo::detail::createEmpty(b, loc, op.getInput()), {0, 1}}}, "pp",
+      [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
+        Value x = cone.emit(b, v.take_front(inputs.size()));
+        return {arith::SubFOp::create(b, loc, x, v[inputs.size()])};
+      })[0];
+}
 
 namespace {
 struct ExpandCentering : mlir::geo::impl::ExpandCenteringBase<ExpandCentering> {
@@ -29,9 +56,16 @@ struct ExpandCentering : mlir::geo::impl::ExpandCenteringBase<ExpandCentering> {
     getOperation().walk([&](CenterOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (CenterOp op : ops) {
+      Cone::decompose(op.getInput(), rewriter);
       rewriter.setInsertionPoint(op);
-      rewriter.replaceOp(op, *op.decomposeOperation(rewriter));
+      Cone cone(op.getInput());
+      if (cone.getInputs().front().value == op.getInput())
+        rewriter.replaceOp(op, *op.decomposeOperation(rewriter));
+      else
+        rewriter.replaceOp(op, expand(op, cone, rewriter));
     }
+    // What nobody reads any more.
+    (void)runRegionDCE(rewriter, getOperation()->getRegions());
   }
 };
 } // namespace

@@ -112,6 +112,11 @@ def ExpandCentering : GeoPass<"geo-expand-centering"> {
     over, are added in their order. The order depends on the shape alone, and so
     do the bits. The mean row is rounded to f32 once and subtracted. What sees
     all rows is thus apart from what sees one.
+
+    Where the operand is computed row by row from one other matrix that is in
+    memory (the corrected average from the average, normalised rows from
+    those), both the sums and the difference are computed from that one: less
+    than writing the operand for the one and reading it again for the other.
   }];
 }
 

@@ -72,3 +72,47 @@ func.func @few(%g: tensor<127x4096xf32>) -> tensor<127x4096xf32> {
   %0 = geo.center %g : tensor<127x4096xf32>
   return %0 : tensor<127x4096xf32>
 }
+
+// An operand that is made row by row from one matrix in memory is made from it
+// for the sums and for the difference, and not by itself.
+// CHECK-LABEL: func.func @cone
+// CHECK-SAME: (%[[B:.*]]: tensor<64x8xf32>, %[[T:.*]]: f32)
+// CHECK: %[[SUMS:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[B]] : tensor<64x8xf32>)
+// CHECK: arith.mulf %{{.*}}, %[[T]] : f32
+// CHECK: arith.extf
+// CHECK: arith.addf
+// CHECK: %[[MEAN:.*]] = linalg.generic {{.*}} ins(%[[SUMS]] : tensor<8xf64>)
+// CHECK: %[[C:.*]] = linalg.generic {{.*}} ins(%[[B]], %[[MEAN]] : tensor<64x8xf32>, tensor<8xf32>)
+// CHECK: arith.mulf %{{.*}}, %[[T]] : f32
+// CHECK: arith.subf
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[C]]
+func.func @cone(%b: tensor<64x8xf32>, %t: f32) -> tensor<64x8xf32> {
+  %0 = geo.scale %b, %t : tensor<64x8xf32>
+  %1 = geo.center %0 : tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}
+
+// Norms of rows stay vectors; the normalised rows are never a matrix. What is
+// made from two matrices is one.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: (%[[G:.*]]: tensor<64x8xf32>, %[[R:.*]]: f32)
+// CHECK: %[[SQUARES:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[G]] : tensor<64x8xf32>)
+// CHECK: %[[NORMS:.*]] = linalg.generic {{.*}} ins(%[[SQUARES]] : tensor<64xf64>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[G]], %[[NORMS]] : tensor<64x8xf32>, tensor<64xf32>)
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[G]], %[[NORMS]], %{{.*}} : tensor<64x8xf32>, tensor<64xf32>, tensor<8xf32>)
+// CHECK: return %[[S]]
+func.func @rows(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
+  %0 = geo.max_row %g radius(%r) : tensor<64x8xf32>
+  %1 = geo.center %0 : tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}
+
+// CHECK-LABEL: func.func @two
+// CHECK: %[[N:.*]] = geo.ema
+// CHECK: linalg.generic {{.*}} ins(%[[N]] : tensor<64x8xf32>)
+func.func @two(%b: tensor<64x8xf32>, %g: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %0 = geo.ema %b, %g {beta = 0.9} : tensor<64x8xf32>
+  %1 = geo.center %0 : tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}

@@ -66,8 +66,12 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
        }))
     option->check(refuseEmpty, "");
   app.add_flag("--explain", options.explain,
-               "print which rule and kernels update each parameter, and what a "
-               "step costs");
+               "print which rule and kernels update each parameter, what a "
+               "step costs, and what was fused");
+  app.add_option("--remarks-filter", options.remarksFilter,
+                 "print what passes of these categories say of their decisions "
+                 "(block-form-kernels, geo-infer-centering, plan, ...)")
+      ->type_name("REGEX");
 }
 
 /// What CLI11 cannot check. Empty where all is well.

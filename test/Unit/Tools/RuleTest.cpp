@@ -80,6 +80,61 @@ TEST(Rules, MeansAreThoseOfTheReferenceWithAnyThreads) {
   }
 }
 
+/// What RowNorm makes of an average, with the projections that a group has.
+static Matrix projected(const std::string &group, const Matrix &c,
+                        double radius) {
+  if (group == "both")
+    return reference::commonBall(c, radius, 1e-8);
+  if (group == "inner")
+    return reference::maxRow(reference::center(c), radius, 1e-8);
+  return reference::center(reference::maxRow(c, radius, 1e-8));
+}
+
+// Rows in groups, with some left over and without, whose sums follow the rows
+// block by block; one block only; two steps, so that the average is in use.
+TEST(Rules, ProjectionsAreThoseOfTheReferenceWithAnyThreads) {
+  const std::vector<Shape> shapes = {{1539, 128}, {2048, 64}, {97, 17}};
+  test::NamedShapes list;
+  for (const char *group : {"both", "inner", "outer"})
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      list.emplace_back(fmt::format("{}.{}", group, i), shapes[i]);
+  std::vector<Tensor> first;
+  for (int threads : {1, 2, 3, 7}) {
+    test::CompiledSpec rules(STEEP_TEST_DATA "/projections.mlir", list);
+    ThreadPool pool(threads);
+    for (unsigned t = 1; t <= 2; ++t) {
+      for (unsigned p = 0; p < list.size(); ++p)
+        fillNormal(rules.arguments.gradients[p], 100 * t + p, 0.5f);
+      std::vector<Tensor> before;
+      for (const Tensor &state : rules.arguments.states)
+        before.push_back(state.clone());
+      rules.arguments.step = t;
+      rules.artefact->step(rules.arguments, &pool);
+      for (std::size_t p = 0; p < list.size(); ++p) {
+        const std::string &name = list[p].first;
+        const Matrix average = reference::ema(
+            matrix(before[p]), matrix(rules.arguments.gradients[p]), 0.9);
+        EXPECT_LT(reference::relativeDifference(
+                      matrix(rules.arguments.states[p]), average),
+                  1e-6)
+            << name;
+        EXPECT_LT(reference::relativeDifference(
+                      matrix(rules.arguments.updates[p]),
+                      projected(name.substr(0, name.find('.')),
+                                reference::correctBias(average, 0.9, t), 0.01)),
+                  1e-5)
+            << name << ", step " << t;
+      }
+    }
+    for (std::size_t p = 0; p < list.size(); ++p) {
+      if (threads == 1)
+        first.push_back(rules.arguments.parameters[p].clone());
+      EXPECT_TRUE(sameBits(rules.arguments.parameters[p], first[p]))
+          << list[p].first << ", " << threads << " threads";
+    }
+  }
+}
+
 TEST(Rules, StatesMayBeWhatWasBefore) {
   Rules rules({{1, 1}}, {33, 19});
   StepArguments &arguments = rules.arguments;
