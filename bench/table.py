@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One table of what the benchmarks wrote: table.py FILE.json... [--json OUT].
+"""One table of what the benchmarks wrote: table.py FILE.json... [--json OUT [--products FILE]].
 
 Every FILE is Google Benchmark's JSON with the counters of bench/Compare.h; --json
 puts them together in one file. Prints Markdown."""
@@ -40,6 +40,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+")
     parser.add_argument("--json")
+    parser.add_argument("--products", help="what ProductBench wrote, for --json")
     options = parser.parse_args()
     contexts, entries = [], []
     for path in options.files:
@@ -59,8 +60,12 @@ def main():
         failed |= row[-1].startswith("failed")
         print("| " + " | ".join(row) + " |")
     if options.json:
+        everything = {"context": context, "benchmarks": entries}
+        if options.products:
+            with open(options.products) as file:
+                everything["products"] = json.load(file)
         with open(options.json, "w") as file:
-            json.dump({"context": context, "benchmarks": entries}, file, indent=1)
+            json.dump(everything, file, indent=1)
             file.write("\n")
     return 1 if failed else 0
 

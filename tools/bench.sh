@@ -35,13 +35,15 @@ case ${STEEP_BENCH_THREADS:-1} in
   '' | *[!0-9]* | 0) steep_die "--threads is '$STEEP_BENCH_THREADS', expected a number, 1 at least" ;;
 esac
 
-# Programs of bench/CMakeLists.txt with the counters of bench/Compare.h.
+# RowBench and StepBench have the counters of bench/Compare.h; products and the Muon
+# step come with libraries of their own and print themselves.
 programs=(RowBench StepBench)
-[ -e "$steep_root/bench/ProductBench.cpp" ] && programs+=(ProductBench)
+rounds=5 blocks=4
+[ -z "${STEEP_BENCH_QUICK:-}" ] || { rounds=3 blocks=1; }
 
 [ "$install" = 0 ] || steep_install "${steep_packages[@]}"
 [ -e "$build/build.ninja" ] || steep_configure "$build"
-steep_build "$build" steepc "${programs[@]}" >"$build/bench.build.log" ||
+steep_build "$build" steepc "${programs[@]}" ProductBench MuonBench >"$build/bench.build.log" ||
   { tail -20 "$build/bench.build.log" >&2; steep_die "the benchmarks were not built"; }
 
 work=$(mktemp -d)
@@ -55,4 +57,13 @@ for program in "${programs[@]}"; do
   [ ! -s "$work/$program.json" ] || files+=("$work/$program.json")
 done
 [ ${#files[@]} -gt 0 ] || steep_die "no benchmark fits the filter '$filter'"
-python3 "$steep_root/bench/table.py" "${files[@]}" ${json:+--json "$json"}
+products=()
+if [ -z "$filter" ]; then
+  "$build/bin/ProductBench" --rounds "$rounds" --json "$work/products.json" \
+    --target "${STEEP_BENCH_TARGET:-native}" >"$work/products.txt"
+  "$build/bin/MuonBench" --blocks "$blocks" --threads "${STEEP_BENCH_THREADS:-$(nproc)}" \
+    >>"$work/products.txt"
+  products=(--products "$work/products.json")
+fi
+python3 "$steep_root/bench/table.py" "${files[@]}" ${json:+--json "$json"} ${products[@]+"${products[@]}"}
+[ ! -e "$work/products.txt" ] || { echo; cat "$work/products.txt"; }
