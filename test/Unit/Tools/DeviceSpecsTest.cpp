@@ -156,7 +156,8 @@ protected:
     if (rule().text.find("geo.row_diameter") == std::string::npos ||
         rule().text.find("form = \"relax\"") != std::string::npos)
       return false;
-    EXPECT_ERROR(compile(nullptr, {{"m8x8", {8, 8}}}), "a solver of the host");
+    EXPECT_ERROR(compile(nullptr, {{"m8x8", {8, 8}}}),
+                 "a function of the host");
     return true;
   }
 };
