@@ -85,7 +85,7 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
     Of a product, `tile` says what a block makes, and with a third number how
     deep the slabs are in which its sums are formed; `micro` is the part that
     stays in registers. The innermost loop reads a row of a panel of the right
-    operand, broadcasts elements of the left one and is `vector.fma` otherwise (with
+    operand, broadcasts elements of the left one and is `math.fma` otherwise (with
     `fma=false` a product and a sum: without the instruction, a fused one is a call for
     each element). At
     the borders are loops of their own for the rows and columns that are left.
@@ -103,7 +103,7 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
     scf.forall (%b) in (8) {
       scf.for %n = ... step %c48 {
         scf.for %m = ... step %c8 {
-          %sums:24 = scf.for %k = ... iter_args(...) { vector.fma ... }
+          %sums:24 = scf.for %k = ... iter_args(...) { math.fma ... }
           vector.store %sums#0, %c[...]
         }
       }

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -419,7 +420,8 @@ TilePlace ProductLoops::operandAt(unsigned operand, const TilePlace &place,
 
 Value ProductLoops::multiplyAdd(Value x, Value y, Value sum) {
   if (has.fma)
-    return vector::FMAOp::create(builder, loc, x, y, sum);
+    // Not vector.fma, which code generators may take apart again.
+    return math::FmaOp::create(builder, loc, x, y, sum);
   Value term = arith::MulFOp::create(builder, loc, x, y);
   return arith::AddFOp::create(builder, loc, sum, term);
 }

@@ -12,10 +12,10 @@
 // CHECK:           vector.bitcast %[[L]] : vector<2xbf16> to vector<1xi32>
 // DOT:             llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.256"({{.*}}) : (vector<8xf32>, vector<16xbf16>, vector<16xbf16>) -> vector<8xf32>
 // WIDE:            arith.shli
-// WIDE:            vector.fma
-// WIDE:            vector.fma
+// WIDE:            math.fma
+// WIDE:            math.fma
 // SPLIT-LABEL: func.func @pairs
-// SPLIT-NOT:       vector.fma
+// SPLIT-NOT:       math.fma
 // SPLIT:           arith.mulf {{.*}} : vector<8xf32>
 // SPLIT:           arith.addf {{.*}} : vector<8xf32>
 func.func @pairs(%A: memref<2x8x8xbf16>, %B: memref<1x8x8x2xbf16>, %P: memref<8x8xf32>) attributes {block.kernel,

@@ -15,7 +15,7 @@ func.func @across(%A: memref<2x16x8xf32>, %B: memref<4x16x8xf32>, %P: memref<4x1
   // CHECK:     %[[SUMS:.*]]:8 = scf.for %[[K:.*]] = %c0 to %c16 step %c2
   // CHECK-COUNT-2: vector.load {{.*}} : memref<4x16x8xf32>, vector<4xf32>
   // CHECK:       memref.load %{{.*}} : memref<2x16x8xf32>
-  // CHECK:       vector.fma
+  // CHECK:       math.fma
   // CHECK:       scf.yield
   // CHECK:     vector.store %[[SUMS]]#0, %{{.*}} : memref<4x16x8xf32>, vector<4xf32>
   // CHECK-COUNT-7: vector.store
@@ -79,7 +79,7 @@ func.func @symmetric(%A: memref<16x16xf32>, %P: memref<16x16xf32>) attributes {b
   // CHECK:   scf.for
   // CHECK:     %[[COLUMN:.*]] = arith.addi
   // CHECK:     scf.for %{{.*}} = %[[COLUMN]] to %c16 step %c4
-  // CHECK:       vector.fma
+  // CHECK:       math.fma
   // CHECK:   scf.for
   // CHECK:     vector.shuffle
   // CHECK:     arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
