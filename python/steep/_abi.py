@@ -1,4 +1,4 @@
-"""The structures of steep.h (ABI 1.1) for ctypes, under its own names."""
+"""The structures of steep.h (ABI 1.2) for ctypes, under its own names."""
 
 from __future__ import annotations
 
@@ -41,6 +41,20 @@ class Scalar(c.Structure):
     ]
 
 
+class Binding(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("reserved", c.c_uint32),
+        ("name", c.c_char_p),
+        ("parameter", c.c_void_p),
+        ("gradient", c.c_void_p),
+        ("master", c.c_void_p),
+        ("update", c.c_void_p),
+        ("states", c.c_void_p),
+        ("index", c.c_int64),
+    ]
+
+
 class Plan(c.Structure):
     _fields_ = [
         ("struct_size", c.c_uint32),
@@ -51,6 +65,19 @@ class Plan(c.Structure):
         ("group_count", c.c_int64),
         ("workspace_bytes", c.c_uint64),
         ("workspace_alignment", c.c_uint64),
+        ("device_target_count", c.c_int64),
+        ("device_bytes", c.c_uint64),
+        ("bindings", c.c_void_p),
+        ("binding_count", c.c_int64),
+        ("step_flags", c.c_uint64),
+        ("table", c.c_void_p),
+        ("table_bytes", c.c_uint64),
+        ("message", c.c_void_p),
+        ("message_bytes", c.c_uint64),
+        ("table_needed", c.c_uint64),
+        ("clip_norm", c.c_double),
+        ("measure_count", c.c_int64),
+        ("measure_names", c.c_void_p),
     ]
 
 
@@ -78,4 +105,10 @@ class StepArgs(c.Structure):
         ("grad_norm", c.c_double),
         ("clip_factor", c.c_double),
         ("nonfinite_parameter", c.c_int64),
+        ("device", c.c_void_p),
+        ("step_counter", c.c_void_p),
+        ("report", c.c_void_p),
+        ("masters", c.c_void_p),
+        ("measures", c.c_void_p),
+        ("measure_count", c.c_int64),
     ]

@@ -159,12 +159,16 @@ class Artefact:
 
 
 class _Tensors:
-    """DLTensors of fixed shapes, whose data pointers change from step to step."""
+    """DLTensors of fixed shapes, whose data pointers change from step to step.
+
+    They are dense FP32 tensors, until `lay` says something else.
+    """
 
     def __init__(self, shapes: Sequence[Sequence[int]]):
         count = len(shapes)
         self._shapes = [(c.c_int64 * len(shape))(*shape) for shape in shapes]
         self._tensors = (_abi.DLTensor * max(1, count))()
+        self._strides: list[Any] = [None] * count
         pointer = c.POINTER(c.c_int64)
         for tensor, shape in zip(self._tensors, self._shapes, strict=False):
             tensor.device.device_type = _abi.CPU
@@ -176,13 +180,23 @@ class _Tensors:
         self._data = raw[:count, 0]
         begin = c.addressof(self._tensors)
         self._addresses = begin + np.arange(count, dtype=np.uint64) * (words * 8)
-        self._table = self._addresses.copy()
-        self.address = self._table.ctypes.data if count else None
+        self.table = self._addresses.copy()
+        self.address = self.table.ctypes.data if count else None
 
     def set(self, pointers: Sequence[int]) -> None:
         """Where each tensor's data is; 0: there is no such tensor."""
         self._data[:] = pointers
-        np.multiply(self._addresses, self._data != 0, out=self._table)
+        np.multiply(self._addresses, self._data != 0, out=self.table)
+
+    def lay(
+        self, index: int, bf16: bool = False, strides: Sequence[int] | None = None
+    ) -> None:
+        """How a tensor lies; strides count elements, None: it is dense."""
+        tensor = self._tensors[index]
+        tensor.dtype = _abi.DLDataType(4, 16, 1) if bf16 else _abi.DLDataType(2, 32, 1)
+        held = None if strides is None else (c.c_int64 * len(strides))(*strides)
+        self._strides[index] = held
+        tensor.strides = c.cast(held, c.POINTER(c.c_int64))
 
 
 class Stepper:
@@ -190,7 +204,8 @@ class Stepper:
 
     `weights`, `gradients` and `states` take data pointers of dense FP32 tensors of
     the compiled shapes; whoever sets them keeps the memory alive during the step.
-    Used by one thread at a time.
+    Weights and gradients may be BF16 or strided, where `lay` says so; `masters` are
+    the FP32 masters of BF16 weights. Used by one thread at a time.
     """
 
     def __init__(self, artefact: Artefact, threads: int = 1):
@@ -199,14 +214,13 @@ class Stepper:
         shapes = [p.shape for p in artefact.parameters]
         self.weights = _Tensors(shapes)
         self.gradients = _Tensors(shapes)
+        self.masters = _Tensors(shapes)
+        self.masters.set([0] * len(shapes))
         self.states = _Tensors([s.shape for p in artefact.parameters for s in p.states])
         groups = len(artefact.groups)
         self._lr = (_abi.Scalar * groups)()
         self._wd = (_abi.Scalar * groups)()
         self._message = c.create_string_buffer(512)
-        size = artefact.plan.workspace_bytes
-        self._workspace = np.empty(size + 64, np.uint8)
-        base = self._workspace.ctypes.data
         self._args = _abi.StepArgs(
             struct_size=c.sizeof(_abi.StepArgs),
             parameter_count=artefact.plan.parameter_count,
@@ -217,15 +231,16 @@ class Stepper:
             group_count=groups,
             lr=c.addressof(self._lr),
             wd=c.addressof(self._wd),
-            workspace=base + -base % 64,
-            workspace_bytes=size,
             message=c.addressof(self._message),
             message_bytes=len(self._message),
+            masters=self.masters.address,
         )
         self._args.grad_scale.value = 1.0
+        self._provide(artefact.plan.workspace_bytes)
+        self._bindings: Any = None
         self._entries = {
             name: artefact.entry(name, c.c_int32, c.c_void_p)
-            for name in ("prepare", "apply", "step")
+            for name in ("plan", "prepare", "apply", "step")
         }
         self._pool_owner = -1
         self._destroy: Any = None
@@ -233,6 +248,53 @@ class Stepper:
     def set_group(self, group: int, lr: float, wd: float) -> None:
         self._lr[group].value = lr
         self._wd[group].value = wd
+
+    def fit(self) -> None:
+        """Makes the workspace large enough for the tensors as they are set.
+
+        Has to be called before a run on tensors that are not dense FP32. Raises
+        SteepError where steps do not take them.
+        """
+        if self.artefact.plan.abi_version & 0xFFFF < 2:
+            raise SteepError(
+                f"{self.artefact.folder}: its C interface is older than 1.2, and takes "
+                "dense FP32 tensors alone: compile the spec again"
+            )
+        count = len(self.artefact.parameters)
+        if self._bindings is None:
+            self._bindings = (_abi.Binding * count)()
+            for binding, p in zip(
+                self._bindings, self.artefact.parameters, strict=True
+            ):
+                binding.struct_size = c.sizeof(_abi.Binding)
+                binding.name = p.name.encode()
+        words = c.sizeof(_abi.Binding) // 8
+        raw = np.frombuffer(memoryview(self._bindings), np.uint64).reshape(-1, words)
+        # A step does not look at a parameter without a gradient: plan neither.
+        there = self.gradients.table != 0
+        for field, tensors in (
+            (_abi.Binding.parameter, self.weights),
+            (_abi.Binding.gradient, self.gradients),
+            (_abi.Binding.master, self.masters),
+        ):
+            np.multiply(tensors.table, there, out=raw[:, field.offset // 8])
+        plan = _abi.Plan(
+            struct_size=c.sizeof(_abi.Plan),
+            bindings=c.addressof(self._bindings),
+            binding_count=count,
+            message=c.addressof(self._message),
+            message_bytes=len(self._message),
+        )
+        if self._entries["plan"](c.addressof(plan)) != _abi.OK:
+            raise SteepError(self._message.value.decode(errors="replace"))
+        if plan.workspace_bytes > self._args.workspace_bytes:
+            self._provide(plan.workspace_bytes)
+
+    def _provide(self, size: int) -> None:
+        self._workspace = np.empty(size + 64, np.uint8)
+        base = self._workspace.ctypes.data
+        self._args.workspace = base + -base % 64
+        self._args.workspace_bytes = size
 
     def run(self, entry: str, step: int, grad_scale: float = 1.0) -> Report:
         """`prepare`, `apply` or `step`; raises SteepError where it refuses."""

@@ -14,6 +14,10 @@ from ._error import SteepError
 Named = Iterable[tuple[str, torch.Tensor]]
 Rates = float | Mapping[str, float] | None
 
+# The FP32 master of a BF16 weight, among the weight's states.
+MASTER = "master"
+TYPES = (torch.float32, torch.bfloat16)
+
 
 def split_tied(
     named: Named,
@@ -55,7 +59,7 @@ def as_matrix(shape: torch.Size) -> tuple[int, ...]:
 
 
 def check(name: str, parameter: torch.Tensor) -> None:
-    """Refuses what a step on this machine's CPU cannot update where it is."""
+    """Refuses what a step on this machine's CPU cannot update."""
     wrong = None
     if hasattr(parameter, "placements") or getattr(parameter, "_is_flat_param", False):
         wrong = "is a shard, and a geometry needs whole matrices: expected a tensor"
@@ -63,45 +67,83 @@ def check(name: str, parameter: torch.Tensor) -> None:
         wrong = f"is sparse ({parameter.layout}): expected a dense tensor"
     elif parameter.is_complex():
         wrong = f"is complex ({parameter.dtype}): expected torch.float32"
-    elif parameter.dtype is not torch.float32:
-        wrong = f"is {parameter.dtype}: expected torch.float32"
+    elif parameter.dtype not in TYPES:
+        wrong = f"is {parameter.dtype}: expected torch.float32 or torch.bfloat16"
     elif parameter.device.type != "cpu":
         wrong = f"is on {parameter.device}: expected a tensor of the CPU"
-    elif not parameter.is_contiguous():
-        wrong = f"has strides {parameter.stride()}: expected a contiguous tensor"
+    elif _may_repeat(parameter):
+        wrong = (
+            f"has strides {parameter.stride()}, which may reach an element twice: "
+            "expected a tensor of its own, or a view of one"
+        )
+    elif parameter.is_neg():
+        wrong = "is a negated view: expected its resolve_neg()"
     if wrong:
         raise SteepError(f"parameter '{name}' {wrong}")
 
 
-def dense(name: str, parameter: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-    """A gradient that is not dense FP32 as it is; else says what is wrong."""
-    check(name, parameter)
+def _may_repeat(tensor: torch.Tensor) -> bool:
+    """False only where each stride is beyond all that smaller ones reach."""
+    reach = 0
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False
+
+
+def strides(tensor: torch.Tensor) -> tuple[int, ...] | None:
+    """Of the matrix that a tensor is to its rule; None: it is dense."""
+    if tensor.is_contiguous():
+        return None
+    return tensor.stride() if tensor.dim() > 1 else (tensor.numel(), *tensor.stride())
+
+
+def check_gradient(name: str, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
+    """Refuses a gradient that a step does not take."""
     if gradient.layout is not torch.strided:
         raise SteepError(
             f"the gradient of '{name}' is sparse ({gradient.layout}): expected a "
             "dense tensor (torch.nn.Embedding with sparse=False)"
         )
-    if gradient.dtype is not torch.float32:
-        raise SteepError(
-            f"the gradient of '{name}' is {gradient.dtype}: expected torch.float32"
-        )
-    return gradient.contiguous()
+    wrong = None
+    if gradient.dtype not in TYPES:
+        wrong = f"is {gradient.dtype}: expected torch.float32 or torch.bfloat16"
+    elif gradient.device.type != "cpu":
+        wrong = f"is on {gradient.device}: expected a tensor of the CPU"
+    elif gradient.shape != parameter.shape:
+        wrong = f"is {tuple(gradient.shape)}: expected {tuple(parameter.shape)}"
+    elif gradient.is_neg():
+        wrong = "is a negated view: expected its resolve_neg()"
+    if wrong:
+        raise SteepError(f"the gradient of '{name}' {wrong}")
 
 
 def state_shapes(
     compiled: Parameter, parameter: torch.Tensor
 ) -> dict[str, tuple[int, ...]]:
     own = tuple(parameter.shape)
-    return {
+    shapes = {
         s.name: own if s.shape == compiled.shape else s.shape for s in compiled.states
     }
+    if parameter.dtype is torch.bfloat16:
+        if MASTER in shapes:
+            raise SteepError(
+                f"parameter '{compiled.name}' is torch.bfloat16, but its rule has a "
+                f"state '{MASTER}': expected torch.float32"
+            )
+        shapes[MASTER] = own
+    return shapes
 
 
 def start(state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor) -> None:
     """A parameter's states before its first update, as torch.optim keeps them."""
+    shapes = state_shapes(compiled, parameter)
     state["step"] = torch.tensor(0.0, dtype=torch.float32)
-    for name, shape in state_shapes(compiled, parameter).items():
+    for name, shape in shapes.items():
         state[name] = torch.zeros(shape, dtype=torch.float32)
+    if parameter.dtype is torch.bfloat16:
+        state[MASTER].copy_(parameter.detach())
 
 
 def check_states(
@@ -109,6 +151,11 @@ def check_states(
 ) -> None:
     """What a state dict brought is what the step writes into."""
     shapes = {"step": (), **state_shapes(compiled, parameter)}
+    if MASTER in state and MASTER not in shapes:
+        raise SteepError(
+            f"state '{MASTER}' of '{compiled.name}': expected none, since the weight "
+            f"is {parameter.dtype} itself"
+        )
     for name, shape in shapes.items():
         tensor = state.get(name)
         if (

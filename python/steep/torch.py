@@ -4,11 +4,13 @@
 
 The parameter groups are the spec's, each with a live `lr` and `weight_decay`. States
 have PyTorch's names and are FP32 tensors of the parameter's shape. Parameters and
-gradients are read and written where they are: nothing is copied.
+gradients are read and written where they are: dense ones and views, FP32 and BF16. A
+BF16 weight has an FP32 master among its states, which steps update.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
 from typing import Any
@@ -170,6 +172,10 @@ class Optimizer(torch.optim.Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        for own in self.state.values():
+            for key, value in own.items():
+                if isinstance(value, _Kept):
+                    own[key] = value.tensor
         self._artefact = self.__dict__.get("_artefact")
         self._engine = None
 
@@ -179,7 +185,12 @@ class Optimizer(torch.optim.Optimizer):
             self.param_groups, state_dict["param_groups"], strict=False
         ):
             _parameters.check_conventions(own, saved)
-        super().load_state_dict(state_dict)
+        # After the hooks of others: it keeps PyTorch from casting what they left.
+        hook = self.register_load_state_dict_pre_hook(_keep_states)
+        try:
+            super().load_state_dict(state_dict)
+        finally:
+            hook.remove()
 
     def save_safetensors(self, path: str | os.PathLike[str]) -> None:
         """Writes all states as `steep-train` does (optimizer.safetensors)."""
@@ -198,14 +209,36 @@ class Optimizer(torch.optim.Optimizer):
         tensors = dict(self._named())
         found = []
         for compiled in self.artefact.parameters:
-            if not compiled.states:
+            tensor = tensors[compiled.name]
+            if not compiled.states and tensor.dtype is torch.float32:
                 continue
-            state = self.state[tensors[compiled.name]]
+            state = self.state[tensor]
             if not state:
-                _parameters.start(state, compiled, tensors[compiled.name])
+                _parameters.start(state, compiled, tensor)
                 self._engine = None  # it does not know of them
             found.append((compiled, state))
         return found
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kept:
+    """A state on its way through load_state_dict, which casts tensors to the type of
+    their parameter, and nothing else."""
+
+    tensor: torch.Tensor
+
+
+def _keep_states(optimizer: Optimizer, state_dict: dict[str, Any]) -> dict[str, Any]:
+    states = {
+        parameter: {
+            name: _Kept(value.to("cpu", torch.float32))
+            if isinstance(value, torch.Tensor)
+            else value
+            for name, value in state.items()
+        }
+        for parameter, state in state_dict["state"].items()
+    }
+    return {**state_dict, "state": states}
 
 
 class _Engine:
@@ -220,6 +253,8 @@ class _Engine:
         self.parameters = [tensors[p.name] for p in artefact.parameters]
         self.compiled = artefact.parameters
         self.names = [[s.name for s in p.states] for p in artefact.parameters]
+        # How weight and gradient lie; None: both are dense FP32.
+        self.layouts: list[Any] = [None] * len(self.parameters)
         # One tensor, of which every state's `step` is an element: they count in
         # one operation.
         self.steps = torch.zeros(len(self.parameters))
@@ -236,7 +271,7 @@ class _Engine:
         scale, inf = self._amp()
         if inf:
             return Report(float("inf"), 1.0, True, None)
-        gradients, alive = self._point()
+        gradients = self._point()
         steps = [
             int(step) + 1 if gradient else 0
             for step, gradient in zip(self.steps.tolist(), gradients, strict=True)
@@ -245,10 +280,9 @@ class _Engine:
         if different == {0}:
             return Report(0.0, 1.0, False, None)
         if len(different - {0}) == 1:
-            report = self.stepper.run("step", max(steps), scale)
+            report = self._run("step", max(steps), scale)
         else:
             report = self._apply_apart(gradients, steps, scale)
-        del alive  # not before
         if report.skipped:
             return report
         if 0 not in different:
@@ -271,52 +305,89 @@ class _Engine:
             inf is not None and bool(inf.item()),
         )
 
-    def _point(self) -> tuple[list[int], list[torch.Tensor]]:
-        """Hands over where the tensors are now. Returns where the gradients are (0:
-        there is none), and what has to stay alive during the step."""
+    def _run(self, entry: str, step: int, scale: float) -> Report:
+        if any(self.layouts):
+            self.stepper.fit()
+        return self.stepper.run(entry, step, scale)
+
+    def _point(self) -> list[int]:
+        """Hands over where the tensors are now. Returns where the gradients are; 0:
+        there is none."""
         state = self.optimizer.state
-        fp32, strided = torch.float32, torch.strided
-        weights, gradients, states, alive = [], [], [], []
+        fp32, bf16, strided = torch.float32, torch.bfloat16, torch.strided
+        weights, gradients, masters, states = [], [], [], []
         # All that is done here is done for every parameter in every step.
         for i, parameter in enumerate(self.parameters):
             gradient = parameter.grad
             if gradient is None:
                 weights.append(0)
                 gradients.append(0)
+                masters.append(0)
                 states += [0] * len(self.names[i])
                 continue
             if (
-                gradient.dtype is not fp32
+                self.layouts[i] is not None
+                or gradient.dtype is not fp32
+                or parameter.dtype is not fp32
+                or not parameter.is_cpu
                 or gradient.layout is not strided
                 or not gradient.is_contiguous()
                 or not parameter.is_contiguous()
             ):
-                gradient = _parameters.dense(self.compiled[i].name, parameter, gradient)
-                alive.append(gradient)
+                self._lay(i, parameter, gradient)
             own = state[parameter]
             if not own:
                 _parameters.start(own, self.compiled[i], parameter)
                 self._count_together(i, own)
             weights.append(parameter.data_ptr())
             gradients.append(gradient.data_ptr())
+            masters.append(
+                own[_parameters.MASTER].data_ptr() if parameter.dtype is bf16 else 0
+            )
             for name in self.names[i]:
                 states.append(own[name].data_ptr())
         self.stepper.weights.set(weights)
         self.stepper.gradients.set(gradients)
+        self.stepper.masters.set(masters)
         self.stepper.states.set(states)
-        return gradients, alive
+        return gradients
+
+    def _lay(self, index: int, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
+        """Says how a weight and its gradient lie, where they are not dense FP32 or
+        were not before."""
+        compiled = self.compiled[index]
+        _parameters.check(compiled.name, parameter)
+        _parameters.check_gradient(compiled.name, parameter, gradient)
+        pair = [
+            (tensor.dtype is torch.bfloat16, _parameters.strides(tensor))
+            for tensor in (parameter, gradient)
+        ]
+        layout = None if pair == [(False, None)] * 2 else pair
+        if layout == self.layouts[index]:
+            return
+        if _parameters.as_matrix(parameter.shape) != compiled.shape:
+            raise SteepError(
+                f"parameter '{compiled.name}' is {tuple(parameter.shape)}: compiled "
+                f"for {compiled.shape}"
+            )
+        state = self.optimizer.state[parameter]
+        if state:
+            _parameters.check_states(state, compiled, parameter)
+        self.stepper.weights.lay(index, *pair[0])
+        self.stepper.gradients.lay(index, *pair[1])
+        self.layouts[index] = layout
 
     def _apply_apart(
         self, gradients: list[int], steps: list[int], scale: float
     ) -> Report:
         """Parameters that missed gradients are at another step than the others:
         one norm over all, then one update a step number."""
-        report = self.stepper.run("prepare", 1, scale)
+        report = self._run("prepare", 1, scale)
         if report.skipped:
             return report
         for step in sorted(set(steps) - {0}):
             self.stepper.gradients.set(
                 [g if s == step else 0 for g, s in zip(gradients, steps, strict=True)]
             )
-            self.stepper.run("apply", step, scale)
+            self._run("apply", step, scale)
         return report

@@ -373,7 +373,10 @@ def test_what_cannot_be_served_is_refused_by_name(inputs):
     refuses("is complex", matrix.to(torch.complex64))
     refuses("is torch.float64", matrix.double())
     refuses("is on meta", matrix.to("meta"))
-    refuses("has strides", torch.zeros(4, 6).t())
+    refuses("is torch.float16", matrix.half())
+    refuses("has strides", torch.zeros(4, 1).expand(4, 6))
+    refuses("has strides", torch.zeros(12).as_strided((4, 4), (2, 1)))
+    refuses("is a negated view", torch._neg_view(matrix))
     with pytest.raises(steep.SteepError, match="pairs of name and tensor"):
         steep.torch.Optimizer([matrix], inputs / "adamw.mlir")
     with pytest.raises(steep.SteepError, match="'a' comes twice"):
