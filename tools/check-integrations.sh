@@ -47,11 +47,13 @@ requirements=$steep_root/tools/requirements-integrations.txt
 if [ $install = 1 ]; then
   steep_say "PyTorch, JAX and pytest in $venv"
   # Quick where all is there. Two runs at once would spoil each other's.
+  python3 -c 'import ensurepip, venv' 2>/dev/null ||
+    steep_install python3-venv # Debian's python3 comes without
   mkdir -p "$venv"
   exec 9>"$venv/.lock"
   flock 9
   [ -x "$venv/bin/python" ] || python3 -m venv "$venv" ||
-    unsupported "cannot make a virtual environment in $venv (python3-venv?)"
+    unsupported "cannot make a virtual environment in $venv"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
     --requirement "$requirements" ||
     unsupported "cannot install $requirements; is there a network?"

@@ -56,10 +56,10 @@ if [ $sanitizers = 1 ]; then
 fi
 
 steep_say "Tests"
-# One line of result each, lit first; a failure of either fails the script.
+# Python, lit, ctest, each with its summary; a failure of one fails the script.
 status=0
-cmake --build "$build" --target check-lit || status=1
-cmake --build "$build" --target check-unit || status=1
 "$steep_root/tools/check-integrations.sh" --build "$build" --optional \
   "${flags[@]}" || status=1
+cmake --build "$build" --target check-lit || status=1
+cmake --build "$build" --target check-unit || status=1
 exit $status

@@ -93,8 +93,7 @@ attributes #0 = { "denormal-fp-math-f32"="preserve-sign,preserve-sign" })"),
 TEST(Loader, SaysWhereTextIsWrong) {
   Loaded loaded = tryLoad("define void @k( { ret void }");
   EXPECT_EQ(loaded.program, nullptr);
-  EXPECT_NE(loaded.message.find("test:1:19: error:"), std::string::npos)
-      << loaded.message;
+  EXPECT_EQ(loaded.message, "test:1:19: expected type");
 }
 
 TEST(Loader, InlinesFunctionsAndAnswersReflect) {
