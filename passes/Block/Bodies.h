@@ -18,6 +18,7 @@
 #define STEEP_PASSES_BLOCK_BODIES_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -141,6 +142,34 @@ mapOuterOperands(Operation &op, IRMapping &mapping,
 LogicalResult cloneBodyOp(OpBuilder &builder, Operation &op, IRMapping &mapping,
                           int64_t width,
                           llvm::function_ref<Value(Value)> toVector);
+
+/// A scalar that is made from elements of tensors, once a scope: `element`
+/// gives the elements, `operand` what the op that makes the scalar reads.
+template <typename PlaceT>
+FailureOr<Value>
+rebuildScalar(OpBuilder &builder, ScopedValues<PlaceT> &known, Value scalar,
+              llvm::function_ref<FailureOr<Value>(Value, PlaceT)> element,
+              llvm::function_ref<FailureOr<Value>(Value)> operand) {
+  if (Value value = known.lookup(scalar, PlaceT()))
+    return value;
+  Operation *op = scalar.getDefiningOp();
+  FailureOr<Value> result = failure();
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    PlaceT place;
+    place.index.assign(extract.getIndices().begin(),
+                       extract.getIndices().end());
+    result = element(extract.getTensor(), place);
+  } else {
+    IRMapping mapping;
+    if (failed(mapOuterOperands(*op, mapping, operand)))
+      return failure();
+    result = builder.clone(*op, mapping)
+                 ->getResult(cast<OpResult>(scalar).getResultNumber());
+  }
+  if (succeeded(result))
+    known.remember(scalar, PlaceT(), *result);
+  return result;
+}
 
 //===----------------------------------------------------------------------===//
 // Reductions

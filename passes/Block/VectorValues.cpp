@@ -301,25 +301,10 @@ FailureOr<Value> VectorEmitter::evaluateScalar(Value scalar) {
   visitScalar(scalar, [&](tensor::ExtractOp) { depends = true; });
   if (!depends)
     return scalar;
-  if (Value value = known.lookup(scalar, Place()))
-    return value;
-  Operation *op = scalar.getDefiningOp();
-  FailureOr<Value> result = failure();
-  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    result = evaluate(extract.getTensor(),
-                      Place{SmallVector<Value>(extract.getIndices())});
-  } else {
-    IRMapping mapping;
-    if (failed(mapOuterOperands(*op, mapping, [&](Value operand) {
-          return evaluateScalar(operand);
-        })))
-      return failure();
-    result = builder.clone(*op, mapping)
-                 ->getResult(cast<OpResult>(scalar).getResultNumber());
-  }
-  if (succeeded(result))
-    known.remember(scalar, Place(), *result);
-  return result;
+  return rebuildScalar<Place>(
+      builder, known, scalar,
+      [&](Value tensor, const Place &place) { return evaluate(tensor, place); },
+      [&](Value operand) { return evaluateScalar(operand); });
 }
 
 /// Sums over another dimension than the vector's: matrix products, column

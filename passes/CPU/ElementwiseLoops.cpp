@@ -29,11 +29,8 @@ public:
   LogicalResult emit();
 
 private:
-  using Body = llvm::function_ref<LogicalResult(Value)>;
-
   int64_t findPanel();
   bool transposes();
-  LogicalResult buildFor(Value begin, Value end, int64_t step, Body body);
   LogicalResult emitRows(Value row, int64_t count);
   LogicalResult emitPart(Value row, int64_t count, Value column, int64_t width);
   Value smaller(Value x, Value y) {
@@ -71,17 +68,6 @@ bool ElementwiseLoops::transposes() {
   return false;
 }
 
-LogicalResult ElementwiseLoops::buildFor(Value begin, Value end, int64_t step,
-                                         Body body) {
-  auto loop =
-      scf::ForOp::create(builder, loc, begin, end, values.constant(step));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(loop.getBody()->getTerminator());
-  values.known.enter();
-  llvm::scope_exit leave([&] { values.known.leave(); });
-  return body(loop.getInductionVar());
-}
-
 LogicalResult ElementwiseLoops::emit() {
   values.readScalars();
   bool hasPairs = false;
@@ -103,13 +89,13 @@ LogicalResult ElementwiseLoops::emit() {
                           loc, begin, values.constant(blockRows)),
                       values.constant(rows));
   Value whole = values.constant(rows - rows % group);
-  if (failed(buildFor(begin, smaller(end, whole), group,
-                      [&](Value row) { return emitRows(row, group); })))
+  if (failed(values.buildFor(begin, smaller(end, whole), group,
+                             [&](Value row) { return emitRows(row, group); })))
     return failure();
   if (rows % group == 0)
     return success();
-  return buildFor(larger(begin, whole), end, least,
-                  [&](Value row) { return emitRows(row, least); });
+  return values.buildFor(larger(begin, whole), end, least,
+                         [&](Value row) { return emitRows(row, least); });
 }
 
 LogicalResult ElementwiseLoops::emitRows(Value row, int64_t count) {
@@ -125,7 +111,7 @@ LogicalResult ElementwiseLoops::emitRows(Value row, int64_t count) {
     return success();
   };
   if (whole > 0 &&
-      failed(buildFor(
+      failed(values.buildFor(
           values.constant(0), values.constant(whole), 1, [&](Value number) {
             Value column = arith::MulIOp::create(builder, loc, number,
                                                  values.constant(panel));

@@ -141,17 +141,6 @@ bool ProductLoops::hasSlabs() {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-LogicalResult ProductLoops::buildFor(Value begin, Value end, int64_t step,
-                                     Body body) {
-  auto loop =
-      scf::ForOp::create(builder, loc, begin, end, values.constant(step));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(loop.getBody()->getTerminator());
-  values.known.enter();
-  llvm::scope_exit leave([&] { values.known.leave(); });
-  return body(loop.getInductionVar());
-}
-
 LogicalResult ProductLoops::buildIf(Value condition,
                                     llvm::function_ref<LogicalResult()> body) {
   auto branch = scf::IfOp::create(builder, loc, condition,
@@ -237,10 +226,11 @@ LogicalResult ProductLoops::emitSlabs() {
   // Whole slabs but the first and the last one.
   int64_t last = (depth - 1) / slabSize * slabSize;
   if (last > slabSize &&
-      failed(buildFor(values.constant(slabSize), values.constant(last),
-                      slabSize, [&](Value start) {
-                        return emitColumns({start, slabSize, false, false});
-                      })))
+      failed(
+          values.buildFor(values.constant(slabSize), values.constant(last),
+                          slabSize, [&](Value start) {
+                            return emitColumns({start, slabSize, false, false});
+                          })))
     return failure();
   return emitColumns({values.constant(last), depth - last, false, true});
 }
@@ -249,8 +239,8 @@ LogicalResult ProductLoops::emitColumns(const Slab &slab) {
   int64_t whole = columns.whole();
   if (whole > 0) {
     Value size = extent(firstColumn, columns, whole);
-    if (failed(
-            buildFor(values.constant(0), size, columns.step, [&](Value column) {
+    if (failed(values.buildFor(
+            values.constant(0), size, columns.step, [&](Value column) {
               return emitRows(slab, add(firstColumn, column), columns.step);
             })))
       return failure();
@@ -268,7 +258,7 @@ LogicalResult ProductLoops::emitRows(const Slab &slab, Value column,
   if (whole > 0) {
     Value begin = isSymmetric ? column : values.constant(0);
     Value size = extent(firstRow, rows, whole);
-    if (failed(buildFor(begin, size, rows.step, [&](Value row) {
+    if (failed(values.buildFor(begin, size, rows.step, [&](Value row) {
           return emitTile(slab, add(firstRow, row), rows.step, column, width);
         })))
       return failure();
@@ -505,7 +495,7 @@ void ProductLoops::mirrorSquares(const TileMemory &memory) {
     return TilePlace{{{row, column}, 1, lanes}};
   };
   Value size = extent(firstColumn, columns, whole);
-  (void)buildFor(values.constant(0), size, lanes, [&](Value number) {
+  (void)values.buildFor(values.constant(0), size, lanes, [&](Value number) {
     Value column = add(firstColumn, number);
     Values square = values.loadRows(memory, at(column, column), lanes);
     Values across = transposeSquare(builder, loc, square);
@@ -520,7 +510,7 @@ void ProductLoops::mirrorSquares(const TileMemory &memory) {
           arith::SelectOp::create(builder, loc, mask, square[i], across[i]);
     }
     values.storeRows(square, memory, at(column, column));
-    return buildFor(
+    return values.buildFor(
         add(column, values.constant(lanes)), values.constant(whole), lanes,
         [&](Value row) {
           Values below = values.loadRows(memory, at(row, column), lanes);
@@ -535,14 +525,15 @@ void ProductLoops::mirrorSquares(const TileMemory &memory) {
 void ProductLoops::mirrorRest(const TileMemory &memory) {
   int64_t whole = rows.size - rows.size % lanes;
   Value size = extent(firstColumn, columns, columns.size);
-  (void)buildFor(values.constant(0), size, 1, [&](Value number) {
+  (void)values.buildFor(values.constant(0), size, 1, [&](Value number) {
     Value column = add(firstColumn, number);
     Value begin = arith::MaxUIOp::create(
         builder, loc, add(column, values.constant(1)), values.constant(whole));
-    return buildFor(begin, values.constant(rows.size), 1, [&](Value row) {
-      Value value = values.load(memory, {{{row, column}}});
-      values.store(value, memory, {{{column, row}}});
-      return success();
-    });
+    return values.buildFor(
+        begin, values.constant(rows.size), 1, [&](Value row) {
+          Value value = values.load(memory, {{{row, column}}});
+          values.store(value, memory, {{{column, row}}});
+          return success();
+        });
   });
 }

@@ -55,7 +55,6 @@ private:
     int64_t blocks() const { return llvm::divideCeil(size, block); }
     int64_t whole() const { return size - size % step; }
   };
-  using Body = llvm::function_ref<LogicalResult(Value)>;
   using DepthBody = llvm::function_ref<FailureOr<Values>(Value, Values)>;
 
   LogicalResult check();
@@ -88,7 +87,6 @@ private:
   void mirrorRest(const TileMemory &memory);
 
   // Control flow.
-  LogicalResult buildFor(Value begin, Value end, int64_t step, Body body);
   LogicalResult buildIf(Value condition,
                         llvm::function_ref<LogicalResult()> body);
   Value add(Value x, Value y);

@@ -8,9 +8,12 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace mlir::block;
@@ -422,25 +425,23 @@ static bool readsTensor(Value scalar) {
 FailureOr<Value> TileEmitter::evaluateScalar(Value scalar) {
   if (!readsTensor(scalar))
     return scalar;
-  if (Value value = known.lookup(scalar, TilePlace()))
-    return value;
-  Operation *op = scalar.getDefiningOp();
-  FailureOr<Value> result = failure();
-  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    result = evaluate(extract.getTensor(),
-                      TilePlace{{Values(extract.getIndices())}});
-  } else {
-    IRMapping mapping;
-    if (failed(mapOuterOperands(*op, mapping, [&](Value operand) {
-          return evaluateScalar(operand);
-        })))
-      return failure();
-    result = builder.clone(*op, mapping)
-                 ->getResult(cast<OpResult>(scalar).getResultNumber());
-  }
-  if (succeeded(result))
-    known.remember(scalar, TilePlace(), *result);
-  return result;
+  return rebuildScalar<TilePlace>(
+      builder, known, scalar,
+      [&](Value tensor, const TilePlace &place) {
+        return evaluate(tensor, place);
+      },
+      [&](Value operand) { return evaluateScalar(operand); });
+}
+
+LogicalResult
+TileEmitter::buildFor(Value begin, Value end, int64_t step,
+                      llvm::function_ref<LogicalResult(Value)> body) {
+  auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  known.enter();
+  llvm::scope_exit leave([&] { known.leave(); });
+  return body(loop.getInductionVar());
 }
 
 Value TileEmitter::toVector(Value value, int64_t width) {

@@ -100,6 +100,10 @@ public:
   /// The memory that an argument is, as loads and stores want it.
   TileMemory getMemory(Value memref, PanelLayout layout);
 
+  /// A loop whose body forgets what it knows when it is left.
+  LogicalResult buildFor(Value begin, Value end, int64_t step,
+                         llvm::function_ref<LogicalResult(Value)> body);
+
   /// What is known of values at places.
   ScopedValues<TilePlace> known;
 
