@@ -12,9 +12,10 @@
 |*              workspace u8[steep_NAME_xla_workspace_bytes()]                *|
 |*                                                                            *|
 |* Nothing that is an argument is written, unless XLA lets a state's result   *|
-|* share its memory. An update is all that is to be added to the weight,      *|
-|* decay included; after a gradient that is not finite it is zero, and states *|
-|* and count are as before. Loops are run by XLA's threads.                   *|
+|* share its memory. An update is what STEEP_DELTA_ONLY gives, all that is to *|
+|* be added to the weight, decay included; after a gradient that is not       *|
+|* finite it is zero, and states and count are as before. Loops are run by    *|
+|* XLA's threads.                                                             *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 #include "Crew.h"
@@ -147,7 +148,7 @@ static uint64_t align_up(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 /* Cuts `memory`, where there is one; returns how many bytes are needed. */
 static uint64_t lay_out(char *memory, layout *out) {
   const steep_tables *t = &steep_host_tables;
-  uint64_t count = (uint64_t)(2 * t->parameter_count + t->state_count);
+  uint64_t count = (uint64_t)(3 * t->parameter_count + t->state_count);
   uint64_t scalars = (uint64_t)t->group_count * sizeof(steep_scalar);
   uint64_t pointers = align_up(count * sizeof(DLTensor));
   uint64_t lr = pointers + align_up(count * sizeof(DLTensor *));
@@ -190,14 +191,16 @@ static int is(const xla_buffer *buffer, int32_t dtype, int64_t least) {
   return buffer->dtype == dtype && count_elements(buffer) >= least;
 }
 
-/* The argument that result `i` begins as a copy of: a weight or a state. */
-static const xla_buffer *copied(const xla_call *call, int64_t i) {
-  const int64_t parameters = steep_host_tables.parameter_count;
-  return call->arguments.buffers[i < parameters ? i : i + parameters];
+/* State `i` as it was, and where it will be. */
+static const xla_buffer *old_state(const xla_call *call, int64_t i) {
+  return call->arguments.buffers[2 * steep_host_tables.parameter_count + i];
+}
+static const xla_buffer *new_state(const xla_call *call, int64_t i) {
+  return call->results.buffers[steep_host_tables.parameter_count + i];
 }
 
 /* Are the counts, and the buffers that are no tensors of the step, as the
- * comment above says? The step itself looks at the results' shapes. */
+ * comment above says? The step itself looks at the others. */
 static const char *find_fault(const xla_call *call) {
   const steep_tables *t = &steep_host_tables;
   int64_t p = t->parameter_count, s = t->state_count, g = t->group_count;
@@ -212,36 +215,32 @@ static const char *find_fault(const xla_call *call) {
   if (!is(out[results - 1], XLA_U8,
           (int64_t)steep_host_export_xla_workspace_bytes()))
     return "workspace: expected u8, steep_NAME_xla_workspace_bytes() of them";
-  for (i = 0; i < p + s; ++i)
-    if (count_elements(copied(call, i)) != count_elements(out[i]))
-      return "weights and states: expected the shapes of their results";
+  for (i = 0; i < s; ++i)
+    if (count_elements(old_state(call, i)) !=
+        count_elements(new_state(call, i)))
+      return "states: expected the shapes of their results";
   return NULL;
 }
 
-/* Items begin .. end - 1 of `data`, a call: first results that begin as copies
- * of weights, then those of states. */
-static void copy_arguments(void *data, int64_t begin, int64_t end) {
+/* States begin .. end - 1 of `data`, a call: results begin as copies. */
+static void copy_states(void *data, int64_t begin, int64_t end) {
   const xla_call *call = data;
   int64_t i;
   for (i = begin; i < end; ++i) {
-    const xla_buffer *from = copied(call, i);
-    const xla_buffer *to = call->results.buffers[i];
+    const xla_buffer *from = old_state(call, i), *to = new_state(call, i);
     if (from->dtype == XLA_F32 && to->dtype == XLA_F32 &&
         to->data != from->data)
       memcpy(to->data, from->data, (size_t)count_elements(to) * sizeof(float));
   }
 }
 
-/* Of parameters begin .. end - 1: the new weight becomes the update. */
-static void subtract_weights(void *data, int64_t begin, int64_t end) {
+/* A skipped step writes nothing: nothing is to be added then. */
+static void clear_updates(void *data, int64_t begin, int64_t end) {
   const xla_call *call = data;
-  int64_t p, i;
+  int64_t p;
   for (p = begin; p < end; ++p) {
-    const float *old = call->arguments.buffers[p]->data;
-    float *update = call->results.buffers[p]->data;
-    const int64_t count = count_elements(call->results.buffers[p]);
-    for (i = 0; i < count; ++i)
-      update[i] -= old[i];
+    const xla_buffer *update = call->results.buffers[p];
+    memset(update->data, 0, (size_t)count_elements(update) * sizeof(float));
   }
 }
 
@@ -259,21 +258,22 @@ static steep_step_args fill(const xla_call *call, const layout *l) {
   xla_buffer **in = call->arguments.buffers, **out = call->results.buffers;
   steep_step_args args;
   int64_t i;
-  for (i = 0; i < 2 * p + s; ++i) {
-    /* Gradients are arguments; weights and states are results, which begin as
-     * copies of arguments. */
-    describe(&l->tensors[i], i < p ? in[p + i] : out[i - p]);
+  for (i = 0; i < 3 * p + s; ++i) {
+    /* Weights and gradients are arguments; updates and states are results. */
+    describe(&l->tensors[i], i < 2 * p ? in[i] : out[i - 2 * p]);
     l->pointers[i] = &l->tensors[i];
   }
   fill_scalars(l->lr, in[2 * p + s]);
   fill_scalars(l->wd, in[2 * p + s + 1]);
   memset(&args, 0, sizeof args);
   args.struct_size = sizeof args;
+  args.flags = STEEP_DELTA_ONLY;
   args.parameter_count = p;
-  args.gradients = l->pointers;
-  args.parameters = l->pointers + p;
+  args.parameters = l->pointers;
+  args.gradients = l->pointers + p;
+  args.updates = l->pointers + 2 * p;
   args.state_count = s;
-  args.states = l->pointers + 2 * p;
+  args.states = l->pointers + 3 * p;
   args.group_count = t->group_count;
   args.lr = l->lr;
   args.wd = l->wd;
@@ -303,10 +303,10 @@ static xla_error *execute(xla_call *call) {
   args.message_bytes = sizeof message;
   h = gather(call);
   args.pool = h ? &h->base : NULL;
-  each(h, t->parameter_count + t->state_count, copy_arguments, call);
+  each(h, t->state_count, copy_states, call);
   code = steep_host_export_step(&args);
-  if (code >= 0)
-    each(h, t->parameter_count, subtract_weights, call);
+  if (code == STEEP_SKIPPED)
+    each(h, t->parameter_count, clear_updates, call);
   dismiss(h);
   if (code < 0)
     return fail(call, XLA_INVALID_ARGUMENT, message);

@@ -107,6 +107,54 @@ class Arguments(c.Structure):
     ]
 
 
+POINTERS = c.POINTER(c.POINTER(DLTensor))
+
+
+class Arguments12(Arguments):
+    """Of version 1.2 of the interface; the above is that of 1.0."""
+
+    _fields_ = [
+        ("device", c.c_void_p),
+        ("step_counter", c.POINTER(c.c_int64)),
+        ("report", c.c_void_p),
+        ("masters", POINTERS),
+        ("measures", c.POINTER(c.c_double)),
+        ("measure_count", c.c_int64),
+    ]
+
+
+class Binding(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("reserved", c.c_uint32),
+        ("name", c.c_char_p),
+        ("parameter", c.POINTER(DLTensor)),
+        ("gradient", c.POINTER(DLTensor)),
+        ("master", c.POINTER(DLTensor)),
+        ("update", c.POINTER(DLTensor)),
+        ("states", POINTERS),
+        ("index", c.c_int64),
+    ]
+
+
+class PlanStruct12(PlanStruct):
+    _fields_ = [
+        ("device_target_count", c.c_int64),
+        ("device_bytes", c.c_uint64),
+        ("bindings", c.POINTER(Binding)),
+        ("binding_count", c.c_int64),
+        ("step_flags", c.c_uint64),
+        ("table", c.c_char_p),
+        ("table_bytes", c.c_uint64),
+        ("message", c.c_char_p),
+        ("message_bytes", c.c_uint64),
+        ("table_needed", c.c_uint64),
+        ("clip_norm", c.c_double),
+        ("measure_count", c.c_int64),
+        ("measure_names", c.POINTER(c.c_char_p)),
+    ]
+
+
 class Matrix:
     """A dense FP32 matrix whose base is `offset` elements into its memory."""
 
@@ -154,6 +202,15 @@ class Artefact:
         self.parameters = self.manifest["parameters"]
         self.index = {p["name"]: i for i, p in enumerate(self.parameters)}
 
+        self.make_tensors(offset)
+        size = self.plan.workspace_bytes + 64
+        self.memory = (c.c_char * size)()
+        base = c.addressof(self.memory)
+        self.workspace = base + -base % 64
+        self.message = c.create_string_buffer(4096)
+        self.keep = []
+
+    def make_tensors(self, offset):
         def matrices(shapes):
             return [Matrix(*shape, offset=offset) for shape in shapes]
 
@@ -163,12 +220,6 @@ class Artefact:
         self.states = matrices(
             s["shape"] for p in self.parameters for s in p["states"]
         )
-        size = self.plan.workspace_bytes + 64
-        self.memory = (c.c_char * size)()
-        base = c.addressof(self.memory)
-        self.workspace = base + -base % 64
-        self.message = c.create_string_buffer(4096)
-        self.keep = []
 
     def entry(self, name):
         return getattr(self.library, f"steep_{self.name}_{name}")
