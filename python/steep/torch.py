@@ -253,8 +253,13 @@ class _Engine:
         self.parameters = [tensors[p.name] for p in artefact.parameters]
         self.compiled = artefact.parameters
         self.names = [[s.name for s in p.states] for p in artefact.parameters]
-        # How weight and gradient lie; None: both are dense FP32.
-        self.layouts: list[Any] = [None] * len(self.parameters)
+        self.sizes = [p.numel() for p in self.parameters]
+        # Whose weight or gradient is BF16 or strided, as `lay` has said of tensors
+        # that are as in `seen`.
+        self.staged = [False] * len(self.parameters)
+        self.seen: list[Any] = [None] * len(self.parameters)
+        # The gradients that the workspace was planned for; none: for no layout.
+        self.planned = b""
         # One tensor, of which every state's `step` is an element: they count in
         # one operation.
         self.steps = torch.zeros(len(self.parameters))
@@ -306,8 +311,11 @@ class _Engine:
         )
 
     def _run(self, entry: str, step: int, scale: float) -> Report:
-        if any(self.layouts):
-            self.stepper.fit()
+        if any(self.staged):
+            there = (self.stepper.gradients.table != 0).tobytes()
+            if there != self.planned:
+                self.stepper.fit()
+                self.planned = there
         return self.stepper.run(entry, step, scale)
 
     def _point(self) -> list[int]:
@@ -326,13 +334,15 @@ class _Engine:
                 states += [0] * len(self.names[i])
                 continue
             if (
-                self.layouts[i] is not None
+                self.staged[i]
                 or gradient.dtype is not fp32
                 or parameter.dtype is not fp32
                 or not parameter.is_cpu
                 or gradient.layout is not strided
                 or not gradient.is_contiguous()
                 or not parameter.is_contiguous()
+                or gradient.numel() != self.sizes[i]
+                or parameter.numel() != self.sizes[i]
             ):
                 self._lay(i, parameter, gradient)
             own = state[parameter]
@@ -356,15 +366,14 @@ class _Engine:
         """Says how a weight and its gradient lie, where they are not dense FP32 or
         were not before."""
         compiled = self.compiled[index]
+        pair = parameter, gradient
+        seen = None
+        if all(tensor.layout is torch.strided for tensor in pair):
+            seen = [(t.dtype, t.device, t.shape, t.stride(), t.is_neg()) for t in pair]
+            if seen == self.seen[index]:
+                return
         _parameters.check(compiled.name, parameter)
         _parameters.check_gradient(compiled.name, parameter, gradient)
-        pair = [
-            (tensor.dtype is torch.bfloat16, _parameters.strides(tensor))
-            for tensor in (parameter, gradient)
-        ]
-        layout = None if pair == [(False, None)] * 2 else pair
-        if layout == self.layouts[index]:
-            return
         if _parameters.as_matrix(parameter.shape) != compiled.shape:
             raise SteepError(
                 f"parameter '{compiled.name}' is {tuple(parameter.shape)}: compiled "
@@ -373,9 +382,11 @@ class _Engine:
         state = self.optimizer.state[parameter]
         if state:
             _parameters.check_states(state, compiled, parameter)
-        self.stepper.weights.lay(index, *pair[0])
-        self.stepper.gradients.lay(index, *pair[1])
-        self.layouts[index] = layout
+        layouts = [(t.dtype is torch.bfloat16, _parameters.strides(t)) for t in pair]
+        self.stepper.weights.lay(index, *layouts[0])
+        self.stepper.gradients.lay(index, *layouts[1])
+        self.staged[index] = layouts != [(False, None)] * 2
+        self.seen[index], self.planned = seen, b""
 
     def _apply_apart(
         self, gradients: list[int], steps: list[int], scale: float

@@ -240,6 +240,30 @@ def test_weights_that_change_their_type_are_refused(inputs):
         run(parameters, optimizer, steps=1)
 
 
+def test_weights_that_change_their_shape_are_refused(inputs):
+    parameters = make()
+    optimizer = optimize(inputs / "adamw.mlir", parameters, steps=1)
+    p = parameters["lm_head.weight"]
+    p.data, p.grad = torch.zeros(60, 16), torch.zeros(60, 16)
+    with pytest.raises(steep.SteepError, match=r"'lm_head.*\(60, 16\).*\(50, 16\)"):
+        optimizer.step()
+
+
+def test_the_workspace_is_planned_once_a_layout(inputs):
+    parameters = make(sliced, BF16)
+    optimizer = optimize(inputs / "adamw.mlir", parameters, steps=1)
+    stepper, planned = optimizer._engine.stepper, []
+    fit = stepper.fit
+    stepper.fit = lambda: planned.append(fit())
+    run(parameters, optimizer, steps=2)
+    assert not planned
+    run(parameters, optimizer, steps=2, how=transposed)
+    assert len(planned) == 1
+    miss = ["embed.weight", "blocks.0.weight"]
+    run(parameters, optimizer, steps=2, how=transposed, miss=lambda _, n: n in miss)
+    assert len(planned) == 2
+
+
 @needs_grad_dtype
 def test_gradients_of_other_types_are_refused(inputs):
     parameters = make()
