@@ -78,7 +78,7 @@ def main():
     print(
         f"{args.model}, {args.type}, {layout}: C step {a * 1e3:.3f} ms, wrapper "
         f"{b * 1e3:.3f} ms ({(b / a - 1) * 100:+.2f} %), alone {alone * 1e3:.3f} ms "
-        f"({alone / a * 100:.2f} %)"
+        f"({alone / a * 100:.3f} %)"
     )
 
 
