@@ -6,41 +6,37 @@ The model is the paper's (arXiv:2608.22253): RMSNorm without gain, rotary embedd
 SwiGLU, no biases, an untied head. Weights are outputs x inputs, as the spec has them.
 """
 
-import argparse
-import json
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 import steep.optax
+from common import batches, note, parse, report
 
-SPECS = Path(__file__).resolve().parents[1] / "specs"
 
+def make_params(vocab, dim, layers):
+    def draw(key, rows, columns):
+        return {"weight": 0.02 * jax.random.normal(key, (rows, columns))}
 
-def make_params(key, vocab, dim, layers):
-    shapes = {
-        "attn": {name: {"weight": (dim, dim)} for name in ("q", "k", "v", "out")},
-        "mlp": {
-            "gate": {"weight": (4 * dim, dim)},
-            "up": {"weight": (4 * dim, dim)},
-            "down": {"weight": (dim, 4 * dim)},
-        },
+    def block(key):
+        keys = jax.random.split(key, 7)
+        attn = zip(("q", "k", "v", "out"), keys, strict=False)
+        return {
+            "attn": {name: draw(k, dim, dim) for name, k in attn},
+            "mlp": {
+                "gate": draw(keys[4], 4 * dim, dim),
+                "up": draw(keys[5], 4 * dim, dim),
+                "down": draw(keys[6], dim, 4 * dim),
+            },
+        }
+
+    keys = jax.random.split(jax.random.key(1), layers + 2)
+    return {
+        "embed": draw(keys[0], vocab, dim),
+        "blocks": [block(key) for key in keys[2:]],
+        "lm_head": draw(keys[1], vocab, dim),
     }
-    tree = {
-        "embed": {"weight": (vocab, dim)},
-        "blocks": [shapes] * layers,
-        "lm_head": {"weight": (vocab, dim)},
-    }
-    leaves, structure = jax.tree.flatten(tree, is_leaf=lambda x: isinstance(x, tuple))
-    keys = jax.random.split(key, len(leaves))
-    draw = [
-        0.02 * jax.random.normal(k, shape)
-        for k, shape in zip(keys, leaves, strict=True)
-    ]
-    return jax.tree.unflatten(structure, draw)
 
 
 def norm(x):
@@ -61,12 +57,11 @@ def linear(layer, x):
     return x @ layer["weight"].T
 
 
-def attention(layers, x, heads):
-    def split(name):
-        return linear(layers[name], x).reshape(*x.shape[:-1], heads, -1)
-
-    q, k = rotate(norm(split("q"))), rotate(norm(split("k")))
-    y = jax.nn.dot_product_attention(q, k, split("v"), is_causal=True)
+def attention(layers, x):
+    heads = (*x.shape[:-1], max(1, x.shape[-1] // 64), -1)
+    q, k, v = (linear(layers[name], x).reshape(heads) for name in ("q", "k", "v"))
+    q, k = rotate(norm(q)), rotate(norm(k))
+    y = jax.nn.dot_product_attention(q, k, v, is_causal=True)
     return linear(layers["out"], y.reshape(x.shape))
 
 
@@ -75,50 +70,34 @@ def mlp(layers, x):
     return linear(layers["down"], gate * linear(layers["up"], x))
 
 
-def loss_of(params, tokens, targets, heads):
+def loss_of(params, tokens, targets):
     x = params["embed"]["weight"][tokens]
     for block in params["blocks"]:
-        x = x + attention(block["attn"], norm(x), heads)
+        x = x + attention(block["attn"], norm(x))
         x = x + mlp(block["mlp"], norm(x))
     logits = linear(params["lm_head"], norm(x))
     return optax.softmax_cross_entropy_with_integer_labels(logits, targets).mean()
 
 
-def batches(text, batch, length, seed):
-    """Sequences of bytes from random places, for ever."""
-    data, generator = np.frombuffer(text, np.uint8), np.random.default_rng(seed)
-    while True:
-        at = generator.integers(len(data) - length, size=batch)
-        rows = np.stack([data[i : i + length + 1] for i in at]).astype(np.int32)
-        yield rows[:, :-1], rows[:, 1:]
-
-
-def train(params, optimizer, data, steps, heads):
+def train(params, optimizer, args):
     @partial(jax.jit, donate_argnums=(0, 1))
     def step(params, state, tokens, targets):
-        loss, gradients = jax.value_and_grad(loss_of)(params, tokens, targets, heads)
+        loss, gradients = jax.value_and_grad(loss_of)(params, tokens, targets)
         updates, state = optimizer.update(gradients, state, params)
         return optax.apply_updates(params, updates), state, loss
 
     state, losses = optimizer.init(params), []
-    for _ in range(steps):
-        params, state, loss = step(params, state, *next(data))
-        losses.append(float(loss))
+    for batch in batches(args):
+        params, state, loss = step(params, state, *batch)
+        note(losses, float(loss))
     return losses
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--spec", type=Path, default=SPECS / "paper.mlir")
-    parser.add_argument("--text", type=Path, default=Path(__file__), help="bytes")
-    parser.add_argument("--out", type=Path, default=Path("out/jax_gpt"))
-    for name, default in [("steps", 300), ("dim", 128), ("layers", 4), ("batch", 8),
-                          ("length", 128)]:  # fmt: skip
-        parser.add_argument(f"--{name}", type=int, default=default)
-    args = parser.parse_args(argv)
-
+    args = parse(__doc__, __file__, argv)
     warm = max(1, args.steps // 10)
     rates = optax.warmup_cosine_decay_schedule(0.0, 4e-3, warm, args.steps, 4e-4)
+    adamw = optax.adamw(rates, weight_decay=0.1)
     optimizers = {
         # The head's rate goes with 1 / width; the spec has that of 512.
         "steep": steep.optax.transform(
@@ -126,34 +105,13 @@ def main(argv=None):
             learning_rate={"head": 3.2e-3 * 512 / args.dim},
             total_steps=args.steps,
         ),
-        "adamw": optax.chain(
-            optax.clip_by_global_norm(1.0), optax.adamw(rates, weight_decay=0.1)
-        ),
+        "adamw": optax.chain(optax.clip_by_global_norm(1.0), adamw),
     }
-    curves = {}
-    for name, optimizer in optimizers.items():
-        params = make_params(jax.random.key(1), 256, args.dim, args.layers)
-        data = batches(args.text.read_bytes(), args.batch, args.length, seed=1)
-        curves[name] = train(
-            params, optimizer, data, args.steps, max(1, args.dim // 64)
-        )
-        print(f"{name}: loss {curves[name][-1]:.4f} after {args.steps} steps")
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "losses.json").write_text(json.dumps(curves))
-    plot(curves, args.out / "losses.svg")
-    return curves
-
-
-def plot(curves, path):
-    import matplotlib.pyplot as plt
-
-    for name, losses in curves.items():
-        plt.plot(losses, label=name)
-    plt.xlabel("step")
-    plt.ylabel("loss")
-    plt.legend()
-    plt.savefig(path)
-    plt.close()
+    curves = {
+        name: train(make_params(256, args.dim, args.layers), optimizer, args)
+        for name, optimizer in optimizers.items()
+    }
+    return report(curves, args)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """States of a torch optimizer in the file that `steep-train` writes and reads.
 
 optimizer.safetensors holds PARAM.STATE for every state, and PARAM.step, the number of
-updates, as FP32 of rank 0; its metadata says how each state is averaged.
+updates, as FP32 of rank 0; its metadata says how each state is averaged. PARAM.master
+is the FP32 master of a BF16 weight. `steep-train` takes it for the weight, but has
+FP32 weights itself: what it writes has them in model.safetensors alone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -13,7 +16,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from ._artefact import Parameter
 from ._error import SteepError
+from ._parameters import MASTER
 
 if TYPE_CHECKING:
     from .torch import Optimizer
@@ -32,7 +37,7 @@ def save(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
     """A parameter that has seen no update has zeros and step 0."""
     tensors: dict[str, torch.Tensor] = {}
     for compiled, state in optimizer._states_by_name():
-        for name, tensor in state.items():
+        for name, tensor in _saved(compiled, state):
             # `step`s are elements of one tensor, which the format does not have.
             tensors[f"{compiled.name}.{name}"] = (
                 tensor.clone() if name == "step" else tensor
@@ -43,9 +48,24 @@ def save(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
     os.replace(temporary, path)
 
 
-def load(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
+def _saved(
+    compiled: Parameter, state: dict[str, torch.Tensor]
+) -> list[tuple[str, torch.Tensor]]:
+    """The number of updates stands beside the states that it is of."""
+    return [item for item in state.items() if compiled.states or item[0] != "step"]
+
+
+def load(
+    optimizer: Optimizer,
+    path: str | os.PathLike[str],
+    masters: str | os.PathLike[str] | None = None,
+) -> None:
     """Everything is checked before the first state is written."""
-    with safe_open(os.fspath(path), framework="pt") as file:
+    with contextlib.ExitStack() as files:
+        file = files.enter_context(safe_open(os.fspath(path), framework="pt"))
+        model = masters and files.enter_context(
+            safe_open(os.fspath(masters), framework="pt")
+        )
         metadata = file.metadata() or {}
         for key, expected in conventions(optimizer).items():
             if metadata.get(key) != expected:
@@ -56,15 +76,17 @@ def load(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
         left = set(file.keys())
         wanted: list[tuple[torch.Tensor, torch.Tensor]] = []
         for compiled, state in optimizer._states_by_name():
-            for name, tensor in state.items():
-                key = f"{compiled.name}.{name}"
-                if key not in left:
-                    raise SteepError(f"{path}: the tensor '{key}' is missing")
-                left.remove(key)
-                given = file.get_tensor(key)
+            for name, tensor in _saved(compiled, state):
+                key, place, source = f"{compiled.name}.{name}", path, file
+                if name == MASTER and model and key not in left:
+                    key, place, source = compiled.name, masters, model
+                if key not in source.keys():
+                    raise SteepError(_missing(place, key, name))
+                left.discard(f"{compiled.name}.{name}")
+                given = source.get_tensor(key)
                 if (given.shape, given.dtype) != (tensor.shape, tensor.dtype):
                     raise SteepError(
-                        f"{path}: '{key}' is {given.dtype} {tuple(given.shape)}, "
+                        f"{place}: '{key}' is {given.dtype} {tuple(given.shape)}, "
                         f"expected {tensor.dtype} {tuple(tensor.shape)}"
                     )
                 wanted.append((tensor, given))
@@ -72,3 +94,13 @@ def load(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
             raise SteepError(f"{path}: the optimizer has no tensor '{min(left)}'")
         for tensor, given in wanted:
             tensor.copy_(given)
+
+
+def _missing(path: object, key: str, name: str) -> str:
+    hint = ""
+    if name == MASTER:
+        hint = (
+            ", the FP32 master of a BF16 weight; where another file has FP32 weights, "
+            "give it as `masters`"
+        )
+    return f"{path}: the tensor '{key}' is missing{hint}"

@@ -198,11 +198,20 @@ class Optimizer(torch.optim.Optimizer):
 
         _checkpoint.save(self, path)
 
-    def load_safetensors(self, path: str | os.PathLike[str]) -> None:
-        """Reads what save_safetensors or `steep-train` wrote."""
+    def load_safetensors(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        masters: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Reads what save_safetensors or `steep-train` wrote.
+
+        `masters` is a safetensors file with FP32 weights, such as model.safetensors of
+        `steep-train`: BF16 weights, whose masters `path` lacks, have them from there.
+        """
         from . import _checkpoint
 
-        _checkpoint.load(self, path)
+        _checkpoint.load(self, path, masters)
 
     def _states_by_name(self) -> list[tuple[Parameter, dict[str, torch.Tensor]]]:
         """Of every parameter that has states, those that began just now as well."""

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 using namespace steep;
 
@@ -183,17 +184,19 @@ RunConfig steep::readCheckpointConfig(const std::string &folder) {
 //===----------------------------------------------------------------------===//
 
 /// Every wanted tensor is there with this type and shape, and no other is.
+/// Those of `halves` are BF16.
 static void checkTensors(const SafetensorsFile &file,
-                         const NamedTensors &wanted) {
+                         const NamedTensors &wanted,
+                         const std::set<std::string> &halves = {}) {
   for (const auto &[name, tensor] : wanted) {
     auto entry = file.entries().find(name);
+    const DType dtype = halves.count(name) ? DType::BF16 : tensor.dtype();
     if (entry == file.entries().end())
       fail("{}: the tensor '{}' is missing", quote(file.path()), name);
-    if (entry->second.dtype != tensor.dtype() ||
-        entry->second.shape != tensor.shape())
+    if (entry->second.dtype != dtype || entry->second.shape != tensor.shape())
       fail("{}: '{}' is {} {}, expected {} {}", quote(file.path()), name,
            nameOf(entry->second.dtype), shapeString(entry->second.shape),
-           nameOf(tensor.dtype()), shapeString(tensor.shape()));
+           nameOf(dtype), shapeString(tensor.shape()));
   }
   if (file.entries().size() == wanted.size())
     return;
@@ -264,18 +267,11 @@ static void fill(const SafetensorsFile &file, const NamedTensors &targets) {
     std::memcpy(tensor.data(), file.load(name).data(), tensor.bytes());
 }
 
-/// The tensors of a folder, checked but for the numbers of updates.
+/// model.safetensors and optimizer.safetensors in a folder.
 static std::pair<SafetensorsFile, SafetensorsFile>
-openTensors(const fs::path &folder, const CheckpointTensors &tensors,
-            const NamedTensors &states) {
-  SafetensorsFile model =
-      SafetensorsFile::open((folder / "model.safetensors").string());
-  SafetensorsFile optimizer =
-      SafetensorsFile::open((folder / "optimizer.safetensors").string());
-  checkTensors(model, tensors.parameters);
-  checkTensors(optimizer, states);
-  checkConventions(optimizer, tensors.manifest);
-  return {std::move(model), std::move(optimizer)};
+openTensors(const fs::path &folder) {
+  return {SafetensorsFile::open((folder / "model.safetensors").string()),
+          SafetensorsFile::open((folder / "optimizer.safetensors").string())};
 }
 
 /// Fills nothing before everything is checked.
@@ -285,7 +281,10 @@ static TrainerState loadTensors(const nlohmann::json &json,
   const std::string path = (inside / "trainer.json").string();
   const TrainerState state = readState(json, path);
   const NamedTensors wanted = optimizerTensors(tensors, state.updates);
-  const auto [model, optimizer] = openTensors(inside, tensors, wanted);
+  const auto [model, optimizer] = openTensors(inside);
+  checkTensors(model, tensors.parameters);
+  checkTensors(optimizer, wanted);
+  checkConventions(optimizer, tensors.manifest);
   for (const auto &[name, tensor] : wanted)
     if (tensor.rank() == 0 && optimizer.load(name).f32()[0] != tensor.f32()[0])
       fail("{}: '{}' is {}, but trainer.json counts {} updates",
@@ -300,10 +299,35 @@ static TrainerState loadTensors(const nlohmann::json &json,
   return state;
 }
 
+/// Of weights that PyTorch has in BF16, with FP32 masters among the states: the
+/// masters are what is trained here.
+static std::set<std::string> findHalves(const SafetensorsFile &model,
+                                        const SafetensorsFile &optimizer,
+                                        const NamedTensors &parameters) {
+  std::set<std::string> halves;
+  for (const auto &[name, tensor] : parameters) {
+    auto entry = model.entries().find(name);
+    if (entry != model.entries().end() && entry->second.dtype == DType::BF16 &&
+        optimizer.entries().count(name + ".master"))
+      halves.insert(name);
+  }
+  return halves;
+}
+
 int64_t steep::loadStart(const std::string &folder,
                          const CheckpointTensors &tensors) {
-  const NamedTensors wanted = optimizerTensors(tensors, 0);
-  const auto [model, optimizer] = openTensors(folder, tensors, wanted);
+  const auto [model, optimizer] = openTensors(folder);
+  const std::set<std::string> halves =
+      findHalves(model, optimizer, tensors.parameters);
+  NamedTensors weights, wanted = optimizerTensors(tensors, 0);
+  for (const auto &[name, tensor] : tensors.parameters)
+    if (halves.count(name))
+      wanted.emplace_back(name + ".master", tensor);
+    else
+      weights.emplace_back(name, tensor);
+  checkTensors(model, tensors.parameters, halves);
+  checkTensors(optimizer, wanted);
+  checkConventions(optimizer, tensors.manifest);
   std::optional<float> updates;
   for (const auto &[name, tensor] : wanted) {
     if (tensor.rank() != 0)
@@ -317,7 +341,7 @@ int64_t steep::loadStart(const std::string &folder,
            quote(optimizer.path()), name, step, *updates);
     updates = step;
   }
-  fill(model, tensors.parameters);
+  fill(model, weights);
   fill(optimizer, wanted);
   return static_cast<int64_t>(updates.value_or(0));
 }

@@ -77,7 +77,8 @@ RunConfig readCheckpointConfig(const std::string &folder);
 /// Fills the tensors from model.safetensors and optimizer.safetensors in a
 /// folder that any trainer may have written, and returns how many updates they
 /// have seen: PARAM.step, one number for all. What is checked is what
-/// loadCheckpoint checks of them.
+/// loadCheckpoint checks of them. A weight may be BF16 where the states have
+/// its FP32 master, PARAM.master, which is taken then.
 int64_t loadStart(const std::string &folder, const CheckpointTensors &tensors);
 
 /// Fills the tensors and returns the counters. Everything is checked before

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import steep
+import steep._checkpoint
 import steep.torch
 import torch
 import torch.nn.functional as F
@@ -52,9 +53,9 @@ def steep_train(tokens, tmp_path):
     return run
 
 
-def make_torch():
+def make_torch(dtype=torch.float32):
     torch.manual_seed(0)
-    model = GPT(VOCABULARY, DIM, 2, heads=1)
+    model = GPT(VOCABULARY, DIM, 2).to(dtype)
     spec = ROOT / "specs" / "paper.mlir"
     return model, steep.torch.Optimizer(model.named_parameters(), spec)
 
@@ -118,6 +119,59 @@ def test_from_torch_to_steep_train(steep_train, tokens, tmp_path):
         assert_close(load_file(rest(2 * N) / name), load_file(whole(2 * N) / name))
 
 
+def test_bf16_weights_move_as_their_masters(steep_train, tmp_path):
+    model, optimizer = make_torch(torch.bfloat16)
+    for _ in range(N):
+        for p in model.parameters():
+            p.grad = 0.01 * torch.randn_like(p)
+        optimizer.step()
+    save(model, optimizer, tmp_path / "half")
+    states = load_file(tmp_path / "half" / "optimizer.safetensors")
+    masters = {name: states.pop(f"{name}.master") for name in model.state_dict()}
+    assert load_file(tmp_path / "half" / "model.safetensors").keys() == masters.keys()
+
+    # steep-train goes on from the masters.
+    (tmp_path / "full").mkdir()
+    save_file(masters, tmp_path / "full" / "model.safetensors")
+    said = steep._checkpoint.conventions(optimizer)
+    save_file(states, tmp_path / "full" / "optimizer.safetensors", said)
+    ends = [
+        steep_train(f"from-{name}", "--start", tmp_path / name)(2 * N)
+        for name in ("half", "full")
+    ]
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        a, b = (load_file(end / name) for end in ends)
+        assert a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
+
+    # And back: its weights are the masters.
+    end = ends[0]
+    trained = load_file(end / "model.safetensors")
+    model, optimizer = make_torch(torch.bfloat16)
+    model.load_state_dict(trained)
+    path = end / "optimizer.safetensors"
+    with pytest.raises(steep.SteepError, match="weight.master' is missing.*`masters`"):
+        optimizer.load_safetensors(path)
+    optimizer.load_safetensors(path, masters=end / "model.safetensors")
+    for name, p in model.named_parameters():
+        assert torch.equal(optimizer.state[p]["master"], trained[name])
+        assert torch.equal(p, trained[name].bfloat16())
+    save(model, optimizer, tmp_path / "again")
+    again = load_file(tmp_path / "again" / "optimizer.safetensors")
+    assert all(torch.equal(again[f"{k}.master"], t) for k, t in trained.items())
+    assert all(torch.equal(again[k], t) for k, t in load_file(path).items())
+
+
+def test_bf16_weights_without_masters_are_refused(steep_train, tmp_path):
+    model, optimizer = make_torch()
+    save(model.bfloat16(), optimizer, tmp_path / "half")
+    path = tmp_path / "half" / "optimizer.safetensors"
+    tensors = {k: t for k, t in load_file(path).items() if not k.endswith(".master")}
+    save_file(tensors, path, steep._checkpoint.conventions(optimizer))
+    message = "model.safetensors.*is BF16.*expected F32"
+    with pytest.raises(AssertionError, match=message):
+        steep_train("refused", "--start", tmp_path / "half")
+
+
 def test_what_does_not_fit_is_refused(tmp_path):
     model, optimizer = make_torch()
     save(model, optimizer, tmp_path / "begin")
@@ -132,9 +186,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
         after = [t for s in optimizer.state.values() for t in s.values()]
         assert all(map(torch.equal, before, after))
 
-    from steep._checkpoint import conventions
-
-    said = conventions(optimizer)
+    said = steep._checkpoint.conventions(optimizer)
     refuses("says None for 'embed.weight.exp_avg'", tensors, {})
     key = "convention.lm_head.weight.momentum_buffer"
     refuses("says sum for.*averages it as ema", tensors, {**said, key: "sum"})
