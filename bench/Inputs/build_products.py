@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the products of products.py for one target.
 
-  build_products.py LLVM_TOOLS STEEP_OPT TARGET LANES REGISTERS OBJECT TABLE
+  build_products.py LLVM_TOOLS STEEP_OPT TARGET LANES REGISTERS L2 FMA OBJECT TABLE
 
 TARGET is llc's -mcpu; its first letters up to a '-' or digit make no difference
 to names, so PREFIX_ is put before every kernel's. TABLE is C++: one row a product
@@ -35,18 +35,18 @@ def read_step(text, name):
 
 
 def main():
-    tools, opt, target, lanes, registers, obj, table = sys.argv[1:]
+    tools, opt, target, lanes, registers, l2, fma, obj, table = sys.argv[1:]
     prefix = re.sub(r"\W", "_", target)
     rows, objects = [], []
     with tempfile.TemporaryDirectory() as folder:
         for entry in products.PRODUCTS:
             name, m, n, k, left, right, symmetric = entry
-            block = run([opt, "-", f"--steep-geo-to-block=lanes={lanes} registers={registers}"],
+            block = run([opt, "-", f"--steep-geo-to-block=lanes={lanes} registers={registers} l2={l2}"],
                         products.product(*entry))
             workspace, calls = read_step(block, name)
             grids = dict(re.findall(r"func\.func @(\w+)\(.*block\.grid = (\d+)", block))
             block = re.sub(r"@(\w+_k\d+)", rf"@{prefix}_\1", block)
-            llvm = run([opt, "-", "--block-to-cpu", "--block-lower-to-llvm"], block)
+            llvm = run([opt, "-", f"--steep-block-to-cpu=fma={fma}"], block)
             ir = run([os.path.join(tools, "mlir-translate"), "--mlir-to-llvmir"], llvm)
             path = os.path.join(folder, name + ".o")
             run([os.path.join(tools, "opt"), "-O3", f"-mcpu={target}", "-S", "-o", path + ".ll"], ir)

@@ -270,6 +270,7 @@ Error Compilation::lower() {
   PipelineOptions pipeline;
   pipeline.lanes = cpu.lanes;
   pipeline.registers = cpu.lanes == 16 ? 32 : 16;
+  pipeline.l2 = cpu.l2;
   auto has = [&](llvm::StringRef name) {
     return llvm::any_of(cpu.required, [&](const CPUFeature *feature) {
       return name == feature->llvmName;

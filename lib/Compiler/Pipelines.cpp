@@ -55,8 +55,7 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   // Decide, then do: what is decided stands in the IR from here on.
   pm.addNestedPass<func::FuncOp>(block::createSelectConfig(
       {"cpu", options.lanes, options.registers, options.l2}));
-  pm.addNestedPass<func::FuncOp>(
-      block::createLowerProducts({options.fma, options.dotBF16}));
+  pm.addNestedPass<func::FuncOp>(block::createLowerProducts({options.dotBF16}));
   pm.addNestedPass<func::FuncOp>(block::createTile());
   // Vectors before memory: sums over a row are registers then. The other way
   // round they are buffers.
@@ -68,7 +67,10 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   pm.addPass(block::createVerify());
 }
 
-void steepc::buildCPUPipeline(OpPassManager &pm, const PipelineOptions &) {
+void steepc::buildCPUPipeline(OpPassManager &pm,
+                              const PipelineOptions &options) {
+  if (!options.fma)
+    pm.addNestedPass<func::FuncOp>(block::createSplitFMA());
   pm.addNestedPass<func::FuncOp>(block::createPrefetchRows());
   pm.addPass(block::createBlockToCPU());
   block::buildLowerToLLVM(pm);

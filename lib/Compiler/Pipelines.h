@@ -28,8 +28,8 @@ struct PipelineOptions {
   int64_t padTo = 32;
   /// Whether the GPU has wgmma: sm_90a alone.
   bool wgmma = false;
-  /// Whether there are fused multiply-adds; without, products of matrices round
-  /// each term. (Elsewhere what is fused stays fused, in a library if need be.)
+  /// Whether there are fused multiply-adds; without, each product is rounded
+  /// before it is added.
   bool fma = true;
   /// Whether pairs of BF16 are multiplied and added to FP32.
   bool dotBF16 = false;

@@ -158,6 +158,9 @@ static llvm::Error describe(CPU &cpu) {
     if (has(feature.llvmName))
       cpu.required.push_back(&feature);
   cpu.lanes = has("avx512f") ? 16 : has("avx") ? 8 : 4;
+  // Not asked of the processor: what is compiled for a name is the same
+  // everywhere. AVX512-FP16 came with caches of 2 MiB.
+  cpu.l2 = (has("avx512fp16") ? 2048 : has("avx512f") ? 1024 : 512) * 1024;
   return llvm::Error::success();
 }
 

@@ -34,6 +34,8 @@ struct CPU {
   /// What must be present to run; kernels use nothing beyond it.
   std::vector<const CPUFeature *> required;
   int64_t lanes = 4; ///< floats in a vector register
+  /// Bytes of a second-level cache as processors with these features have.
+  int64_t l2 = 512 * 1024;
 };
 
 /// Reads `x86-64[-v2|-v3|-v4]`, `native` or an LLVM CPU name, each followed by

@@ -57,6 +57,8 @@ struct SelectConfigPass : block::impl::SelectConfigBase<SelectConfigPass> {
 private:
   LogicalResult checkOptions();
   static Operation *findProduct(func::FuncOp func);
+  int64_t selectColumns(int64_t columns, int64_t depth, int64_t panel,
+                        bool isSymmetric);
   ConfigAttr selectForProduct(Operation *product);
   ConfigAttr selectForRows(func::FuncOp func);
 };
@@ -96,6 +98,21 @@ static std::pair<int64_t, int64_t> selectMicro(int64_t lanes,
   return {registers >= 32 ? 8 : 4, 3 * lanes};
 }
 
+/// Columns of a block: whole panels of which the part that `depth` terms read
+/// of the right operand stays in the second-level cache, beside what passes by
+/// of the left one. Blocks are of about one width; the rows of a symmetric
+/// result below the diagonal are one block, so there should be some.
+int64_t SelectConfigPass::selectColumns(int64_t columns, int64_t depth,
+                                        int64_t panel, bool isSymmetric) {
+  int64_t panels = llvm::divideCeil(columns, panel);
+  int64_t panelBytes = depth * panel * sizeof(float);
+  int64_t most = std::max<int64_t>(1, l2 * 5 / 8 / panelBytes);
+  int64_t blocks = llvm::divideCeil(panels, most);
+  if (isSymmetric)
+    blocks = std::max<int64_t>(blocks, 8);
+  return llvm::divideCeil(panels, blocks) * panel;
+}
+
 ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
   auto type = cast<RankedTensorType>(product->getResult(0).getType());
   auto [m, n] = selectMicro(lanes, registers);
@@ -103,19 +120,21 @@ ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
   cast<linalg::LinalgOp>(product).getReductionDims(loops);
   int64_t depth =
       cast<linalg::LinalgOp>(product).getStaticLoopRanges()[loops.front()];
-  // A block should be long enough to be worth handing out (some 10 us), and
-  // short enough that few matrices give every thread some. Where the depth is
-  // small, a block of rows reads all of the right operand, which stays in the
-  // second-level cache for the next one. Where it is large, both operands pass
-  // by in slabs that fit there, once for each block; so blocks are large.
-  bool isDeep = depth > 512;
+  // Sums are formed in one go where the depth allows: to keep them in memory
+  // in between costs more than narrow blocks do.
+  int64_t slab = llvm::alignTo(1024, n);
+  bool isDeep = depth > slab;
   bool isSymmetric = product->hasAttr(geo::GeoDialect::symmetricAttrName);
-  SmallVector<int64_t> tile = {isDeep ? 512 : 64, isDeep ? 3 * n : 20 * n};
-  // The rows of a symmetric result below the diagonal are one block.
-  if (isSymmetric)
-    tile = {type.getDimSize(0), isDeep ? 3 * n : n};
+  // A block should be long enough to be worth handing out (some 100 us), and
+  // short enough that few matrices give every thread some. The next block of
+  // rows finds the right operand in the cache, but not between slabs; so then
+  // blocks are high.
+  int64_t rows = isSymmetric ? type.getDimSize(0) : isDeep ? 512 : 64;
+  SmallVector<int64_t> tile = {
+      rows,
+      selectColumns(type.getDimSize(1), std::min(depth, slab), n, isSymmetric)};
   if (isDeep)
-    tile.push_back(llvm::alignTo(240, n));
+    tile.push_back(slab);
   return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile, {m, n},
                          lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
                          getDot(product));

@@ -76,10 +76,9 @@ LogicalResult LowerProductsPass::lower(func::FuncOp func, ConfigAttr config) {
   if (failed(outputs))
     return failure();
   linalg::LinalgOp product = findProduct(func);
-  if (failed(product ? ProductLoops(func, config, product, *outputs,
-                                    {fma.getValue(), dotBF16.getValue()})
-                           .emit()
-                     : emitElementwise(func, config, *outputs)))
+  if (failed(product
+                 ? ProductLoops(func, config, product, *outputs, dotBF16).emit()
+                 : emitElementwise(func, config, *outputs)))
     return failure();
   eraseTensors(func);
   mergeEqual(func);

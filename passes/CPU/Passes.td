@@ -73,6 +73,26 @@ def PrefetchRows : Pass<"block-prefetch-rows", "::mlir::func::FuncOp"> {
     Statistic<"numPrefetched", "num-prefetched", "Matrices asked for ahead">];
 }
 
+def SplitFMA : Pass<"block-split-fma", "::mlir::func::FuncOp"> {
+  let summary = "make products and sums of fused multiply-adds";
+  let description = [{
+    For targets without the instruction, where each `math.fma` would be a call of
+    the C library for each element. Each term is rounded before it is added: results
+    differ from those of other targets in their last bits.
+
+    ```mlir
+    %s = math.fma %x, %y, %z : vector<4xf32>
+    ```
+    becomes
+    ```mlir
+    %p = arith.mulf %x, %y : vector<4xf32>
+    %s = arith.addf %p, %z : vector<4xf32>
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"numSplit", "num-split", "Multiply-adds split">];
+}
+
 def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
   let summary = "emit the loops of kernels that hold a product or touch panels";
   let description = [{
@@ -85,13 +105,12 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
     Of a product, `tile` says what a block makes, and with a third number how
     deep the slabs are in which its sums are formed; `micro` is the part that
     stays in registers. The innermost loop reads a row of a panel of the right
-    operand, broadcasts elements of the left one and is `math.fma` otherwise (with
-    `fma=false` a product and a sum: without the instruction, a fused one is a call for
-    each element). At
+    operand, broadcasts elements of the left one and is `math.fma` otherwise; what
+    it will read some hundreds of cycles later is prefetched. At
     the borders are loops of their own for the rows and columns that are left.
     What is made of the product, element by element, is evaluated before anything is
-    stored. A product with `geo.symmetric` is computed at and below the diagonal
-    and mirrored.
+    stored. A product with `geo.symmetric` is computed at and below the diagonal; a
+    tile is stored to its place above it too, transposed in registers.
 
     Operands of BF16 are multiplied two terms at a time, with `vdpbf16ps` where
     `dot-bf16` says that the target has it; elsewhere both are widened to FP32.
@@ -101,8 +120,8 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
 
     ```mlir
     scf.forall (%b) in (8) {
-      scf.for %n = ... step %c48 {
-        scf.for %m = ... step %c8 {
+      scf.for %m = ... step %c8 {
+        scf.for %n = ... step %c48 {
           %sums:24 = scf.for %k = ... iter_args(...) { math.fma ... }
           vector.store %sums#0, %c[...]
         }
@@ -118,8 +137,6 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect",
     "mlir::vector::VectorDialect"];
   let options = [
-    Option<"fma", "fma", "bool", "true",
-      "whether the target has fused multiply-adds">,
     Option<"dotBF16", "dot-bf16", "bool", "false",
       "whether the target multiplies pairs of BF16 and adds them to FP32">];
 }

@@ -21,24 +21,21 @@ linalg::LinalgOp findProduct(func::FuncOp func);
 ///
 /// A block owns `tile` of the result. Its sums are formed over one slab of the
 /// depth after the other, if `tile` says how deep a slab is, and lie in the
-/// result in between; within a slab it goes over the panels of columns, then
-/// down the rows by `micro`, whose sums are registers for all of the slab. The
-/// first slab starts from what the product starts from, and the last one
-/// evaluates what is made of the product before anything is stored.
+/// result in between; within a slab it goes down the rows by `micro`, and for
+/// each over the panels of columns; the sums of `micro` are registers for all
+/// of the slab. The first slab starts from what the product starts from, and
+/// the last one evaluates what is made of the product before anything is
+/// stored.
 ///
 /// Of a symmetric product only the parts at and below the diagonal are
-/// computed; a block then copies what lies below to its place above, so both
-/// elements of a pair are one sum.
+/// computed, and then copied to their places above it, so both elements of a
+/// pair are one sum.
 class ProductLoops {
 public:
-  /// What the target has: fused multiply-adds; pairs of BF16 that are
-  /// multiplied and added to FP32.
-  struct Instructions {
-    bool fma, dotBF16;
-  };
-
+  /// `dotBF16` says whether the target multiplies pairs of BF16 and adds them
+  /// to FP32.
   ProductLoops(func::FuncOp func, ConfigAttr config, linalg::LinalgOp product,
-               ArrayRef<TileOutput> outputs, Instructions has);
+               ArrayRef<TileOutput> outputs, bool dotBF16);
 
   LogicalResult emit();
 
@@ -50,22 +47,30 @@ private:
     int64_t size;
     bool isFirst, isLast;
   };
+  /// What is in registers at once.
+  struct Tile {
+    Value row;
+    int64_t rows;
+    Value column;
+    int64_t columns;
+  };
   struct Side {
     int64_t size, block, step;
     int64_t blocks() const { return llvm::divideCeil(size, block); }
     int64_t whole() const { return size - size % step; }
   };
-  using DepthBody = llvm::function_ref<FailureOr<Values>(Value, Values)>;
+  /// Adds some terms from the given one on.
+  using DepthBody =
+      llvm::function_ref<FailureOr<Values>(Value, int64_t, Values)>;
 
   LogicalResult check();
   LogicalResult checkOperands();
   bool hasSlabs();
   LogicalResult emitBlock(Value block);
   LogicalResult emitSlabs();
-  LogicalResult emitColumns(const Slab &slab);
-  LogicalResult emitRows(const Slab &slab, Value column, int64_t width);
-  LogicalResult emitTile(const Slab &slab, Value row, int64_t rows,
-                         Value column, int64_t columns);
+  LogicalResult emitSlab(const Slab &slab);
+  LogicalResult emitRow(const Slab &slab, Value row, int64_t count);
+  LogicalResult emitTile(const Slab &slab, const Tile &tile);
   FailureOr<Values> startSums(const Slab &slab, ArrayRef<TilePlace> places);
   FailureOr<Values> addSlab(const Slab &slab, ArrayRef<TilePlace> places,
                             Values sums);
@@ -78,13 +83,26 @@ private:
   Value multiplyAdd(Value x, Value y, Value sum);
   Value multiplyPairs(Value left, Value right, Value sum);
   FailureOr<Values> buildDepth(int64_t size, Values sums, DepthBody body);
+  void askAhead(ArrayRef<Value> terms, const TilePlace &place);
   LogicalResult finish(ArrayRef<TilePlace> places, ValueRange sums);
   void storeResult(unsigned output, size_t number, ArrayRef<TilePlace> places,
                    ArrayRef<Values> results);
 
-  void mirror();
-  void mirrorSquares(const TileMemory &memory);
-  void mirrorRest(const TileMemory &memory);
+  // Symmetric results.
+  bool canMirror() const;
+  /// The rows that are copied in squares of vectors, which must not cross
+  /// panels, and how many at a time; the others element by element.
+  int64_t squares() const {
+    return columns.step % lanes == 0 ? rows.size - rows.size % lanes : 0;
+  }
+  int64_t rowsOfGroup() const { return columns.step; }
+  LogicalResult emitTriangle(const Slab &slab);
+  LogicalResult emitBelow(const Slab &slab, bool mirrors, Value first,
+                          Value end, Value size);
+  LogicalResult emitDiagonal(const Slab &slab, Value first, int64_t size);
+  void mirrorRows(Value row, Value rowEnd, Value column, Value columnEnd);
+  void mirrorDiagonal(Value first);
+  void mirrorLastRows();
 
   // Control flow.
   LogicalResult buildIf(Value condition,
@@ -105,7 +123,7 @@ private:
   Side rows, columns;
   unsigned depthLoop;
   bool isSymmetric;
-  Instructions has;
+  bool dotBF16;
   /// Whether terms are added two at a time: operands are BF16.
   bool isPaired = false;
   SmallVector<TileMemory> memories; // of the outputs

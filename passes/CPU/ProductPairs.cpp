@@ -60,7 +60,7 @@ Value ProductLoops::multiplyPairs(Value left, Value right, Value sum) {
   int64_t width = type.getDimSize(0);
   auto words = VectorType::get({width}, builder.getI32Type());
   Value factors = vector::BroadcastOp::create(builder, loc, words, left);
-  if (has.dotBF16 && width >= 4) {
+  if (dotBF16 && width >= 4) {
     Value pairs =
         vector::BitCastOp::create(builder, loc, right.getType(), factors);
     std::string name =

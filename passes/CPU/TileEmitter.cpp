@@ -239,6 +239,14 @@ void TileEmitter::store(Value value, const TileMemory &memory,
     memref::StoreOp::create(builder, loc, value, memory.memref, at);
 }
 
+void TileEmitter::prefetch(const TileMemory &memory, const TilePlace &place) {
+  Values at = memory.layout.pairs ? addressPairs(memory, place)
+                                  : address(memory, place.index);
+  memref::PrefetchOp::create(builder, loc, memory.memref, at,
+                             /*isWrite=*/false, /*localityHint=*/3,
+                             /*isDataCache=*/true);
+}
+
 static VectorType vectorOf(const TileMemory &memory, int64_t width) {
   return VectorType::get({width}, memory.elementType());
 }

@@ -85,6 +85,8 @@ public:
   Value toVector(Value value, int64_t width);
   Value load(const TileMemory &memory, const TilePlace &place);
   void store(Value value, const TileMemory &memory, const TilePlace &place);
+  /// Asks for what `place` will be read from, which may be behind the memory.
+  void prefetch(const TileMemory &memory, const TilePlace &place);
   /// The elements of two rows from `place` on in turn. In memory without pairs
   /// they are brought together.
   Value loadPairs(const TileMemory &memory, const TilePlace &place);

@@ -1,12 +1,12 @@
 // RUN: %limit steep-opt %s --pass-pipeline='builtin.module(func.func(block-lower-products{dot-bf16=true}))' | FileCheck %s --check-prefixes=CHECK,DOT
 // RUN: %limit steep-opt %s --pass-pipeline='builtin.module(func.func(block-lower-products))' | FileCheck %s --check-prefixes=CHECK,WIDE
-// RUN: %limit steep-opt %s --pass-pipeline='builtin.module(func.func(block-lower-products{fma=false}))' | FileCheck %s --check-prefix=SPLIT
 
 // Two terms at a time: a word of the left operand is broadcast, and meets the
 // pairs of a row of the right operand's panel.
 // CHECK-LABEL: func.func @pairs
 // CHECK:         %[[RIGHT:.*]] = memref.collapse_shape %arg1 {{.*}} : memref<1x8x8x2xbf16> into memref<1x8x16xbf16>
 // CHECK:         scf.for %{{.*}} = %c0 to %c4 step %c2 iter_args
+// CHECK:           memref.prefetch %[[RIGHT]]
 // CHECK:           %[[R:.*]] = vector.load %[[RIGHT]]{{.*}} : memref<1x8x16xbf16>, vector<16xbf16>
 // CHECK:           %[[L:.*]] = vector.load %arg0{{.*}} : memref<2x8x8xbf16>, vector<2xbf16>
 // CHECK:           vector.bitcast %[[L]] : vector<2xbf16> to vector<1xi32>
@@ -14,10 +14,6 @@
 // WIDE:            arith.shli
 // WIDE:            math.fma
 // WIDE:            math.fma
-// SPLIT-LABEL: func.func @pairs
-// SPLIT-NOT:       math.fma
-// SPLIT:           arith.mulf {{.*}} : vector<8xf32>
-// SPLIT:           arith.addf {{.*}} : vector<8xf32>
 func.func @pairs(%A: memref<2x8x8xbf16>, %B: memref<1x8x8x2xbf16>, %P: memref<8x8xf32>) attributes {block.kernel,
     block.config = #block.config<tile = [8, 8], micro = [4, 8], lanes = 8, dot = bf16>} {
   %a0 = bufferization.to_tensor %A restrict : memref<2x8x8xbf16> to tensor<2x8x8xbf16>

@@ -8,12 +8,20 @@
 func.func @across(%A: memref<2x16x8xf32>, %B: memref<4x16x8xf32>, %P: memref<4x16x8xf32>) attributes {block.kernel,
     block.config = #block.config<tile = [16, 16], micro = [4, 8], lanes = 4>} {
   // CHECK: scf.forall (%[[B:.*]]) in (2)
-  // CHECK:   scf.for {{.*}} step %c8
-  // CHECK-NOT: vector.load
+  // Rows, then panels of columns.
   // CHECK:   scf.for %{{.*}} = %c0 to %c16 step %c4
   // CHECK-NOT: vector.load
+  // CHECK:   scf.for {{.*}} step %c8
+  // CHECK-NOT: vector.load
   // CHECK:     %[[SUMS:.*]]:8 = scf.for %[[K:.*]] = %c0 to %c16 step %c2
-  // CHECK-COUNT-2: vector.load {{.*}} : memref<4x16x8xf32>, vector<4xf32>
+  // What comes later: a cache line of the right panel, the rows of the left one.
+  // CHECK-DAG:   %[[FAR:.*]] = arith.addi %[[K]], %c384
+  // CHECK-DAG:   %[[NEAR:.*]] = arith.addi %[[K]], %c192
+  // CHECK:       memref.prefetch %arg1[%{{.*}}, %[[FAR]], %{{.*}}], read
+  // CHECK:       memref.prefetch %arg0[%{{.*}}, %[[NEAR]], %{{.*}}], read
+  // CHECK:       memref.prefetch %arg0
+  // CHECK-NOT:   memref.prefetch
+  // CHECK:       vector.load {{.*}} : memref<4x16x8xf32>, vector<4xf32>
   // CHECK:       memref.load %{{.*}} : memref<2x16x8xf32>
   // CHECK:       math.fma
   // CHECK:       scf.yield
@@ -70,22 +78,38 @@ func.func @along(%A: memref<3x4x8xf32>, %B: memref<1x24x8xf32>, %P: memref<4x8xf
 
 // -----
 
-// Rows of a symmetric result begin at the panel; what lies below the diagonal is
-// transposed to its place above it.
+// Of a symmetric result, a block makes what lies below the diagonal of its
+// panels, up to the vector that the diagonal crosses; squares are transposed to
+// their places above it.
 // CHECK-LABEL: func.func @symmetric
 func.func @symmetric(%A: memref<16x16xf32>, %P: memref<16x16xf32>) attributes {block.kernel,
     block.config = #block.config<tile = [16, 8], micro = [4, 8], lanes = 4>} {
-  // CHECK: scf.forall
-  // CHECK:   scf.for
-  // CHECK:     %[[COLUMN:.*]] = arith.addi
-  // CHECK:     scf.for %{{.*}} = %[[COLUMN]] to %c16 step %c4
-  // CHECK:       math.fma
-  // CHECK:   scf.for
-  // CHECK:     vector.shuffle
-  // CHECK:     arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
-  // CHECK:     scf.for %{{.*}} to %c16 step %c4
+  // CHECK: scf.forall (%[[B:.*]]) in (2)
+  // CHECK:   %[[FIRST:.*]] = arith.muli %[[B]], %c8
+  // CHECK:   %[[SIZE:.*]] = affine.min
+  // The rows of a panel: columns before it, then its own square, one vector wide
+  // and then two.
+  // CHECK:   scf.for %[[PANEL:.*]] = %c0 to %[[SIZE]] step %c8
+  // CHECK:     %[[ROW:.*]] = arith.addi %[[FIRST]], %[[PANEL]]
+  // CHECK:     scf.for {{.*}} step %c4
+  // CHECK:       scf.for %{{.*}} = %c0 to %[[PANEL]] step %c8
+  // CHECK:         scf.for {{.*}} -> (vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>)
+  // CHECK:     scf.for
+  // CHECK:       scf.for
   // CHECK-COUNT-8: vector.shuffle
   // CHECK-COUNT-4: vector.store
+  // CHECK:     scf.for %{{.*}} = %c0 to %c4 step %c4
+  // CHECK:       scf.for {{.*}} -> (vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>) {
+  // CHECK:     arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
+  // CHECK:     scf.for %{{.*}} = %c4 to %c8 step %c4
+  // CHECK:     arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
+  // The rows below the block, as many at a time as a panel is wide.
+  // CHECK:   %[[BELOW:.*]] = arith.addi %[[FIRST]], %[[SIZE]]
+  // CHECK:   scf.for %[[GROUP:.*]] = %[[BELOW]] to %c16 step %c8
+  // CHECK:     scf.for %{{.*}} = %[[GROUP]] to %{{.*}} step %c4
+  // CHECK:       math.fma
+  // CHECK-NOT: arith.select
+  // CHECK-COUNT-8: vector.shuffle
   %a = bufferization.to_tensor %A restrict : memref<16x16xf32> to tensor<16x16xf32>
   %e = tensor.empty() : tensor<16x16xf32>
   %zero = arith.constant 0.0 : f32

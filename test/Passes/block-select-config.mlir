@@ -41,10 +41,11 @@ func.func @groups(%g: memref<16384x8xf32>, %p: memref<64x8xf64>) attributes {blo
   return
 }
 
-// A product: three vectors a row in registers, blocks of rows.
+// A product: three vectors a row in registers, blocks of rows that keep their
+// part of the right operand in the second-level cache.
 // CHECK-LABEL: func.func @product
-// AVX512-SAME: #block.config<tile = [64, 960], micro = [8, 48], lanes = 16>
-// AVX2-SAME: #block.config<tile = [64, 480], micro = [4, 24], lanes = 8>
+// AVX512-SAME: #block.config<tile = [64, 528], micro = [8, 48], lanes = 16>
+// AVX2-SAME: #block.config<tile = [64, 264], micro = [4, 24], lanes = 8>
 func.func @product(%m: memref<512x512xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<512x128xf32>
   %b = tensor.empty() : tensor<128x512xf32>
@@ -55,8 +56,8 @@ func.func @product(%m: memref<512x512xf32>) attributes {block.kernel} {
 
 // A deep one: large blocks, in slabs of whole panels.
 // CHECK-LABEL: func.func @deep
-// AVX512-SAME: #block.config<tile = [512, 144, 240], micro = [8, 48],
-// AVX2-SAME: #block.config<tile = [512, 72, 240], micro = [4, 24],
+// AVX512-SAME: #block.config<tile = [512, 144, 1056], micro = [8, 48],
+// AVX2-SAME: #block.config<tile = [512, 24, 1032], micro = [4, 24],
 func.func @deep(%m: memref<512x512xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<512x2048xf32>
   %b = tensor.empty() : tensor<2048x512xf32>
@@ -65,10 +66,10 @@ func.func @deep(%m: memref<512x512xf32>) attributes {block.kernel} {
   return
 }
 
-// A symmetric one: a block is what lies below the diagonal of a panel.
+// A symmetric one: a block is what lies below the diagonal of some panels.
 // CHECK-LABEL: func.func @symmetric
-// AVX512-SAME: #block.config<tile = [512, 48], micro = [8, 48],
-// AVX2-SAME: #block.config<tile = [512, 24], micro = [4, 24],
+// AVX512-SAME: #block.config<tile = [512, 96], micro = [8, 48],
+// AVX2-SAME: #block.config<tile = [512, 72], micro = [4, 24],
 func.func @symmetric(%m: memref<512x512xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<512x512xf32>
   %0 = linalg.matmul {geo.symmetric} ins(%a, %a : tensor<512x512xf32>, tensor<512x512xf32>) outs(%a : tensor<512x512xf32>) -> tensor<512x512xf32>

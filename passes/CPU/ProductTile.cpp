@@ -1,0 +1,260 @@
+//===- ProductTile.cpp - the part of a product that is in registers -------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/CPU/ProductLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace mlir::block;
+
+/// Terms of the sums that one iteration of the innermost loop adds: enough to
+/// hide the loop, few enough for the decoder's cache.
+static constexpr int64_t unroll = 2;
+
+/// How far ahead of the sums a panel of the right operand is asked for: what
+/// some hundreds of cycles read, longer than memory takes, a part of a small
+/// first-level cache. Rows of a left operand that is read across lie as far
+/// apart as the panel is wide, which the processor follows less well; half as
+/// many of them.
+static constexpr int64_t bytesAhead = 12 * 1024;
+static constexpr int64_t lineBytes = 64;
+
+LogicalResult ProductLoops::emitTile(const Slab &slab, const Tile &tile) {
+  values.known.enter();
+  llvm::scope_exit leave([&] { values.known.leave(); });
+  SmallVector<TilePlace> places;
+  for (int64_t i = 0; i < tile.rows; ++i)
+    for (auto [at, width] : cutIntoVectors(tile.columns, lanes))
+      places.push_back(
+          {{{values.index(tile.row, i), values.index(tile.column, at)},
+            1,
+            width}});
+  FailureOr<Values> sums = startSums(slab, places);
+  if (succeeded(sums))
+    sums = addSlab(slab, places, *sums);
+  if (failed(sums))
+    return failure();
+  if (slab.isLast)
+    return finish(places, *sums);
+  for (auto [place, sum] : llvm::zip(places, *sums))
+    values.store(sum, memories[sumsOutput], place);
+  return success();
+}
+
+FailureOr<ProductLoops::Values>
+ProductLoops::startSums(const Slab &slab, ArrayRef<TilePlace> places) {
+  Values sums;
+  for (const TilePlace &place : places) {
+    if (!slab.isFirst) {
+      sums.push_back(values.load(memories[sumsOutput], place));
+      continue;
+    }
+    FailureOr<Value> start = values.evaluate(product.getDpsInits()[0], place);
+    if (failed(start))
+      return failure();
+    sums.push_back(values.toVector(*start, place.width));
+  }
+  return sums;
+}
+
+/// A loop over `size` terms, some an iteration, then those that are left.
+FailureOr<ProductLoops::Values>
+ProductLoops::buildDepth(int64_t size, Values sums, DepthBody body) {
+  for (auto [begin, end, step] :
+       {std::tuple(int64_t(0), size - size % unroll, unroll),
+        {size - size % unroll, size, int64_t(1)}}) {
+    if (begin == end)
+      continue;
+    auto loop =
+        scf::ForOp::create(builder, loc, values.constant(begin),
+                           values.constant(end), values.constant(step), sums);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    values.known.enter();
+    llvm::scope_exit leave([&] { values.known.leave(); });
+    FailureOr<Values> next(Values(loop.getRegionIterArgs()));
+    next = body(loop.getInductionVar(), step, *next);
+    if (failed(next))
+      return failure();
+    builder.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(builder, loc, *next);
+    sums = Values(loop.getResults());
+  }
+  return sums;
+}
+
+FailureOr<ProductLoops::Values>
+ProductLoops::addSlab(const Slab &slab, ArrayRef<TilePlace> places,
+                      Values sums) {
+  if (!leftPanel)
+    return addPanel(slab.start, Value(), slab.size, places, sums);
+  // A panel of the left operand after the other.
+  Value panel = builder.createOrFold<arith::DivUIOp>(
+      loc, slab.start, values.constant(leftPanel));
+  int64_t whole = slab.size / leftPanel;
+  if (whole > 0) {
+    auto loop =
+        scf::ForOp::create(builder, loc, values.constant(0),
+                           values.constant(whole), values.constant(1), sums);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value at = add(panel, loop.getInductionVar());
+    Value first = builder.createOrFold<arith::MulIOp>(
+        loc, at, values.constant(leftPanel));
+    FailureOr<Values> next = addPanel(first, at, leftPanel, places,
+                                      Values(loop.getRegionIterArgs()));
+    if (failed(next))
+      return failure();
+    scf::YieldOp::create(builder, loc, *next);
+    sums = Values(loop.getResults());
+  }
+  if (slab.size % leftPanel == 0)
+    return sums;
+  return addPanel(add(slab.start, values.constant(whole * leftPanel)),
+                  add(panel, values.constant(whole)), slab.size % leftPanel,
+                  places, sums);
+}
+
+/// Terms from `first` on, which lie in one panel of the left operand if it is
+/// read along its rows.
+FailureOr<ProductLoops::Values>
+ProductLoops::addPanel(Value first, Value panel, int64_t size,
+                       ArrayRef<TilePlace> places, Values sums) {
+  int64_t together = isPaired ? 2 : 1;
+  Value firstPair =
+      isPaired
+          ? builder.createOrFold<arith::DivUIOp>(loc, first, values.constant(2))
+          : Value();
+  return buildDepth(size / together, sums,
+                    [&](Value start, int64_t count, Values sums) {
+                      SmallVector<Value> terms;
+                      for (int64_t i = 0; i < count; ++i) {
+                        Value number = values.index(start, i), offset = number;
+                        if (isPaired)
+                          offset = arith::MulIOp::create(
+                              builder, loc, number, values.constant(together));
+                        terms.push_back(add(first, offset));
+                        if (isPaired)
+                          values.setPair(terms[i], add(firstPair, number));
+                        if (panel)
+                          values.setPanel(terms[i], leftPanel, panel, offset);
+                      }
+                      askAhead(terms, places.front());
+                      FailureOr<Values> next(std::move(sums));
+                      for (Value term : terms)
+                        if (succeeded(next))
+                          next = isPaired ? addPair(term, places, *next)
+                                          : addTerm(term, places, *next);
+                      return next;
+                    });
+}
+
+/// Prefetches what the sums at `place` will want after these terms. Whole
+/// panels lie one behind the other, so their ends need no care.
+void ProductLoops::askAhead(ArrayRef<Value> terms, const TilePlace &place) {
+  // An FP32 number or a pair of BF16 a column.
+  constexpr int64_t columnBytes = 4;
+  const int64_t together = isPaired ? 2 : 1;
+  auto ask = [&](const TileMemory &memory, TilePlace at, int64_t rowsAhead,
+                 int64_t column) {
+    at.index[0] = values.index(at.index[0], rowsAhead * together);
+    at.index[1] = values.index(at.index[1], column);
+    values.prefetch(memory, at);
+  };
+  auto isRead = [&](const std::optional<TileMemory> &memory) {
+    return memory && memory->layout && memory->layout.pairs == isPaired;
+  };
+  std::optional<TileMemory> right =
+      values.findMemory(product.getDpsInputs()[1]);
+  if (!isRead(right))
+    return;
+  const int64_t rowBytes = right->layout.width * columnBytes;
+  const int64_t ahead = std::max<int64_t>(1, bytesAhead / rowBytes);
+  const int64_t bytes = rowBytes * int64_t(terms.size());
+  for (int64_t at = 0; at < bytes; at += lineBytes)
+    ask(*right, operandAt(1, place, terms[at / rowBytes]), ahead,
+        at % rowBytes / columnBytes);
+  std::optional<TileMemory> left = values.findMemory(product.getDpsInputs()[0]);
+  if (isRead(left) && readsAcross(0))
+    for (Value term : terms)
+      ask(*left, operandAt(0, place, term), ahead / 2, 0);
+}
+
+/// Where an operand is read for the part of the result at `place` and term k.
+TilePlace ProductLoops::operandAt(unsigned operand, const TilePlace &place,
+                                  Value k) {
+  AffineMap map = product.getIndexingMapMatchingResult(product->getResult(0));
+  TilePlace loops = loopPlace(product, map, place);
+  loops.index[depthLoop] = k;
+  OpOperand *input = product.getDpsInputOperand(operand);
+  return *operandPlace(product.getMatchingIndexingMap(input), loops,
+                       [&](int64_t number) { return values.constant(number); });
+}
+
+Value ProductLoops::multiplyAdd(Value x, Value y, Value sum) {
+  // Not vector.fma, which code generators may take apart again.
+  return math::FmaOp::create(builder, loc, x, y, sum);
+}
+
+/// Products are fused with their sum; the left factor is broadcast.
+FailureOr<ProductLoops::Values>
+ProductLoops::addTerm(Value k, ArrayRef<TilePlace> places, Values sums) {
+  for (auto [place, sum] : llvm::zip(places, sums)) {
+    Value factors[2];
+    for (unsigned i : {1u, 0u}) {
+      FailureOr<Value> value =
+          values.evaluate(product.getDpsInputs()[i], operandAt(i, place, k));
+      if (failed(value))
+        return failure();
+      factors[i] = values.toVector(*value, place.width);
+      if (factors[i].getType() != sum.getType())
+        return product->emitOpError("expected operands and sums of one type");
+    }
+    sum = multiplyAdd(factors[0], factors[1], sum);
+  }
+  return sums;
+}
+
+/// What is made of the sums, evaluated for a part of all results before that
+/// part is stored: one result may be made from what another overwrites.
+LogicalResult ProductLoops::finish(ArrayRef<TilePlace> places,
+                                   ValueRange sums) {
+  for (auto [place, sum] : llvm::zip(places, sums))
+    values.known.remember(product->getResult(0), place, sum);
+  SmallVector<Values> results(outputs.size());
+  for (auto [number, place] : llvm::enumerate(places)) {
+    for (auto [output, list] : llvm::zip(outputs, results)) {
+      FailureOr<Value> value = values.evaluate(output.value, place);
+      if (failed(value))
+        return failure();
+      list.push_back(values.toVector(*value, place.width));
+    }
+    for (unsigned output = 0; output < outputs.size(); ++output)
+      storeResult(output, number, places, results);
+  }
+  return success();
+}
+
+/// Stores part `number`, in memory with pairs when the row above is there too.
+void ProductLoops::storeResult(unsigned output, size_t number,
+                               ArrayRef<TilePlace> places,
+                               ArrayRef<Values> results) {
+  const TileMemory &memory = memories[output];
+  if (!memory.layout.pairs) {
+    values.store(results[output][number], memory, places[number]);
+    return;
+  }
+  Value firstRow = places.front().index[0];
+  size_t perRow = llvm::count_if(places, [&](const TilePlace &place) {
+    return place.index[0] == firstRow;
+  });
+  if (number / perRow % 2 == 1)
+    values.storePairs(results[output][number - perRow], results[output][number],
+                      memory, places[number - perRow]);
+}
