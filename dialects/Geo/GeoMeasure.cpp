@@ -152,15 +152,29 @@ static double getSlack(RankedTensorType type) {
   return (2 * terms + 64) * 0x1p-52;
 }
 
-Values MeasureCertificateOp::decomposeOperation(OpBuilder &b) {
-  Location loc = getLoc();
-  Value gradient = centreUnlessAssumed(*this, b);
+namespace {
+/// What certificates are made of: V_eff, and the sum of the rows' norms.
+struct EffectiveRows {
+  Value rows, norms;
+};
+} // namespace
+
+/// V_eff of the rows of P G, rounded up; NaN where a fact that licensed leaving
+/// P out is contradicted by the columns' sums.
+template <typename OpTy>
+static EffectiveRows createEffectiveRows(OpTy op, OpBuilder &b) {
+  Location loc = op.getLoc();
+  Value gradient = centreUnlessAssumed(op, b);
+  // The columns right behind the rows, so that a block sums those of its rows
+  // while they are in the cache.
   Value squares = RowSquaresOp::create(b, loc, gradient);
+  SmallVector<Value> columns;
+  if (op.getAssumesCentered())
+    columns.push_back(columnSquares(b, loc, gradient));
   Value norms = sumOfRoots(b, loc, squares), total = sumOf(b, loc, squares);
   SmallVector<Value> numbers = {norms, total};
-  if (getAssumesCentered())
-    numbers.push_back(columnSquares(b, loc, gradient));
-  double slack = getSlack(cast<RankedTensorType>(getGradient().getType()));
+  numbers.append(columns);
+  double slack = getSlack(cast<RankedTensorType>(op.getGradient().getType()));
 
   Value rows = combine(b, loc, numbers, [&](Arithmetic a, ValueRange v) {
     using Predicate = arith::CmpFPredicate;
@@ -179,7 +193,12 @@ Values MeasureCertificateOp::decomposeOperation(OpBuilder &b) {
     Value nan = a.constant(std::numeric_limits<double>::quiet_NaN());
     return a.select(holds, effective, nan);
   });
-  Value ratio = combine(b, loc, rows, [&](Arithmetic a, ValueRange v) {
+  return {rows, norms};
+}
+
+/// 1/sqrt(2 (1 - 1/V_eff)), rounded down.
+static Value createRatio(OpBuilder &b, Location loc, Value rows) {
+  return combine(b, loc, rows, [&](Arithmetic a, ValueRange v) {
     Value one = a.constant(1), zero = a.constant(0);
     Value part = a.sub(one, a.div(one, v[0]));
     Value root = a.sqrt(a.mul(a.constant(2), part));
@@ -187,7 +206,38 @@ Values MeasureCertificateOp::decomposeOperation(OpBuilder &b) {
     Value isZero = a.compare(arith::CmpFPredicate::OEQ, v[0], zero);
     return a.select(isZero, one, bound);
   });
-  return SmallVector<Value>{ratio, rows};
+}
+
+Values MeasureCertificateOp::decomposeOperation(OpBuilder &b) {
+  Value rows = createEffectiveRows(*this, b).rows;
+  return SmallVector<Value>{createRatio(b, getLoc(), rows), rows};
+}
+
+//===----------------------------------------------------------------------===//
+// geo.measure_tension
+//===----------------------------------------------------------------------===//
+
+LogicalResult MeasureTensionOp::verify() { return success(); }
+Value MeasureTensionOp::getCenteredInput() { return getGradient(); }
+void MeasureTensionOp::assumeCentered() { setAssumesCentered(true); }
+
+Values MeasureTensionOp::decomposeOperation(OpBuilder &b) {
+  Location loc = getLoc();
+  auto [rows, norms] = createEffectiveRows(*this, b);
+  Value ratio = createRatio(b, loc, rows);
+  double slack = getSlack(cast<RankedTensorType>(getGradient().getType()));
+  auto scaled = [&](double factor, bool divides) {
+    return combine(b, loc, {norms, ratio}, [&](Arithmetic a, ValueRange v) {
+      Value bound = a.mul(a.constant(factor), v[0]);
+      if (divides)
+        return a.div(bound, v[1]);
+      // NaN where the ratio is.
+      Value isNumber = a.compare(arith::CmpFPredicate::ORD, v[1], v[1]);
+      return a.select(isNumber, bound, v[1]);
+    });
+  };
+  return SmallVector<Value>{scaled(0.5 * (1 - slack), /*divides=*/false),
+                            scaled(0.5 * (1 + slack), /*divides=*/true)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -83,8 +83,8 @@ def Geo_MeasureCertificateOp : Geo_SumMeasureOp<"measure_certificate", [
     The norms are taken in the pass that writes the step, which has the rows at
     hand; then V numbers are summed. Where facts say that the columns sum to
     zero, `geo-infer-centering` says so here (`assumes_centered`): P is left out
-    as in the step. The sums are then looked at, once, and both results are NaN
-    where `||1^T G||` is more than 1e-3 of `sum n_i`: the fact does not hold,
+    as in the step. The sums are then looked at, by each block for the rows that
+    it has just written, and both results are NaN where `||1^T G||` is more than 1e-3 of `sum n_i`: the fact does not hold,
     and the step is no projected RowNorm.
 
     Source: the flow y_ij = n_i n_j (u_i - u_j) / sum n and Cauchy-Schwarz; see
@@ -99,6 +99,36 @@ def Geo_MeasureCertificateOp : Geo_SumMeasureOp<"measure_certificate", [
   let results = (outs Geo_Number:$ratio, Geo_Number:$rows);
   let assemblyFormat = Geo_MeasureSyntax<"gradient">.format;
   let hasCanonicalizer = 1;
+}
+
+def Geo_MeasureTensionOp : Geo_SumMeasureOp<"measure_tension", [
+    DeclareOpInterfaceMethods<Geo_MeasureOpInterface,
+      ["getCenteredInput", "assumeCentered"]>]> {
+  let summary = "bounds of the row diameter's oracle, by projected RowNorm";
+  let description = [{
+    With n_i the norms of the rows of `P G`, and `ratio` the number of
+    `geo.measure_certificate`,
+
+        lower = 1/2 sum n_i <= T(G) <= lower / ratio = upper:
+
+    the decrease of projected RowNorm at D(S) <= 1 is a lower bound of that of
+    the exact oracle, T(G), and the certificate says how far below it can be.
+    Both are rounded outwards. `geo-relax-row-diameter` puts this in the place
+    of the bounds that the solvers of `geo.row_diameter` have.
+
+    Where facts leave P out (`assumes_centered`), both are NaN where the column
+    sums contradict them, as of `geo.measure_certificate`.
+
+    Source: as of `geo.measure_certificate`.
+
+    Example:
+    ```mlir
+    %lower, %upper = geo.measure_tension %c
+    ```
+  }];
+  let arguments = (ins Geo_Matrix:$gradient, UnitAttr:$assumes_centered);
+  let results = (outs Geo_Number:$lower, Geo_Number:$upper);
+  let assemblyFormat = Geo_MeasureSyntax<"gradient">.format;
 }
 
 def Geo_MeasureColumnsOp : Geo_SumMeasureOp<"measure_columns"> {

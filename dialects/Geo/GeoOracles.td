@@ -45,7 +45,9 @@ def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
 
     The other results bound T(G) from below, by a feasible S, and from above, by
     a balanced flow: `lower <= T(G) <= upper` whatever happened, so that the
-    step's relative gap is at most `(upper - lower)/upper`. `relax` has none.
+    step's relative gap is at most `(upper - lower)/upper`. Those of `relax` are
+    the ones of `geo.measure_tension`: one pass over G, where they are asked
+    for.
 
     No form takes an eps: the answer does not depend on the scale of G, and the
     guarantee of `relax` is one of exact normalisation. A zero row moves to

@@ -35,15 +35,10 @@ inline constexpr llvm::StringLiteral kConventionAttr("optim.convention");
 inline constexpr llvm::StringLiteral kRuleAttr("optim.rule");
 inline constexpr llvm::StringLiteral kCountAttr("optim.count");
 
-/// A run of rows of a parameter that is one matrix to its rule.
-struct RowBlock {
-  int64_t first, rows;
-};
-
-/// The matrices of a parameter, seen as rows of `columns` elements.
-struct Blocks {
-  int64_t columns = 0;
-  llvm::SmallVector<RowBlock> blocks;
+/// A part of a parameter, seen as one matrix, that is a matrix to its rule:
+/// where it begins, and its size.
+struct MatrixBlock {
+  int64_t row, column, rows, columns;
 };
 
 } // namespace mlir::optim

@@ -366,7 +366,8 @@ static LogicalResult enter(llvm::StringMap<Operation *> &seen, Operation *op,
 
 LogicalResult SpecOp::verifyRegions() {
   llvm::StringMap<Operation *> groups, parameters;
-  std::map<std::pair<StringRef, int64_t>, Operation *> batched;
+  std::map<std::pair<StringRef, std::pair<int64_t, int64_t>>, Operation *>
+      batched;
   for (Operation &op : getBody().front()) {
     LogicalResult result = success();
     if (auto group = dyn_cast<GroupOp>(op))
@@ -411,7 +412,8 @@ LogicalResult SpecOp::verifyRegions() {
         return batch.emitOpError("names '")
                << name << "', which is no parameter of the spec";
       int64_t row = batch.getFirstRow(index);
-      auto [entry, isNew] = batched.try_emplace({name, row}, batch);
+      int64_t column = batch.getFirstColumn(index);
+      auto [entry, isNew] = batched.try_emplace({name, {row, column}}, batch);
       if (isNew)
         continue;
       InFlightDiagnostic diag = batch.emitOpError("expected each parameter in "
@@ -419,6 +421,8 @@ LogicalResult SpecOp::verifyRegions() {
                                 << name << "' is named twice";
       if (row != 0)
         diag << " from row " << row;
+      if (column != 0)
+        diag << " from column " << column;
       diag.attachNote(entry->second->getLoc()) << "first here";
       return diag;
     }
@@ -503,14 +507,18 @@ LogicalResult BatchOp::verify() {
     return emitOpError("expected at least one parameter");
   if (getMeasures() && getMeasures()->empty())
     return emitOpError("expected at least one measure");
-  DenseI64ArrayAttr rows = getRowsAttr();
-  if (!rows)
-    return success();
-  if (rows.size() != int64_t(getParameters().size()))
-    return emitOpError("expected a row for each of ")
-           << getParameters().size() << " parameters, but got " << rows.size();
-  for (int64_t row : rows.asArrayRef())
-    if (row < 0)
-      return emitOpError("expected rows of at least 0, but got ") << row;
+  for (auto [firsts, unit] : {std::pair(getRowsAttr(), "row"),
+                              std::pair(getColumnsAttr(), "column")}) {
+    if (!firsts)
+      continue;
+    if (firsts.size() != int64_t(getParameters().size()))
+      return emitOpError("expected a ")
+             << unit << " for each of " << getParameters().size()
+             << " parameters, but got " << firsts.size();
+    for (int64_t first : firsts.asArrayRef())
+      if (first < 0)
+        return emitOpError("expected ")
+               << unit << "s of at least 0, but got " << first;
+  }
   return success();
 }

@@ -97,8 +97,11 @@ def Optim_GroupOp : Optim_Op<"group", [
     | `stacked` | ... x m x n, rank 3 or more | experts: every m x n; with `split` or `per_head` cut on |
     | `convolution` | o x i x k x ..., rank 3 or more | the kernel as one o x (i k ...) matrix; with `split` or `per_head` cut on |
 
-    Blocks are runs of rows. Sizes that do not add up are errors, and so are
-    facts of a whole matrix about its blocks.
+    `split` and `per_head` count rows; followed by `axis 1` they count columns,
+    as a projection needs that is stored as inputs x outputs: m x a, m x b, ...
+    A CPU's step copies such blocks to its workspace and back, since kernels
+    work on whole rows; GPUs refuse them. Sizes that do not add up are errors,
+    and so are facts of a whole matrix about its blocks.
 
     Example:
 
@@ -106,6 +109,7 @@ def Optim_GroupOp : Optim_Op<"group", [
     optim.group @head ["lm_head.weight"] uses @rownorm lr 3.2e-3
       facts(#geo.zero_column_sum, #geo.shift_invariant)
     optim.group @qkv ["*.attn.qkv.weight"] uses @muon lr 8.0e-3 split [512, 128, 128]
+    optim.group @c_attn ["*.c_attn.weight"] uses @muon lr 8.0e-3 split [512, 512, 512] axis 1
     optim.group @experts ["*.experts.*"] uses @muon lr 8.0e-3 stacked
     ```
   }];
@@ -118,18 +122,19 @@ def Optim_GroupOp : Optim_Op<"group", [
     OptionalAttr<ArrayAttr>:$facts,
     OptionalAttr<DenseI64ArrayAttr>:$split,
     OptionalAttr<I64Attr>:$per_head,
+    OptionalAttr<I64Attr>:$axis,
     UnitAttr:$stacked,
     UnitAttr:$convolution);
   let assemblyFormat = [{
     $group_name $patterns `uses` $rule `lr` custom<Rate>($lr) (`wd` custom<Rate>($wd)^)?
     (`facts` `(` custom<Facts>($facts)^ `)`)?
-    (`split` $split^)? (`per_head` $per_head^)?
+    (`split` $split^)? (`per_head` $per_head^)? (`axis` $axis^)?
     (`stacked` $stacked^)? (`convolution` $convolution^)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// The matrices that a parameter of this type is to the rule. `emitError`
     /// begins the message about one that does not fit.
-    ::mlir::FailureOr<::mlir::optim::Blocks>
+    ::mlir::FailureOr<::llvm::SmallVector<::mlir::optim::MatrixBlock>>
     getBlocks(::mlir::RankedTensorType type,
               ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError);
     ::llvm::LogicalResult verifyStructure();
@@ -337,8 +342,8 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
     their order.
 
     A matrix may be a part of its parameter: `rows` gives the first row of each,
-    in the parameter seen as rows of the matrix's width. It is left out where
-    all start at row 0, as a parameter that is one matrix does.
+    in the parameter seen as one matrix, and `columns` the first column. Each is
+    left out where all start at 0, as a parameter that is one matrix does.
 
     Example:
 
@@ -347,6 +352,8 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
       squares @squares_512x512 ["blocks.0.attn.q.weight", "blocks.0.attn.k.weight"]
     optim.batch @muon_512x512 update @muon_512x512_update
       squares @squares_512x512 ["qkv", "qkv", "qkv"] rows [0, 512, 1024]
+    optim.batch @muon_512x512 update @muon_512x512_update
+      squares @squares_512x512 ["c_attn", "c_attn", "c_attn"] columns [0, 512, 1024]
     optim.batch @rownorm_1000x64 update @rownorm_1000x64_update
       squares @squares_1000x64 ["lm_head.weight"]
       measured @rownorm_1000x64_measured, @rownorm_1000x64_update_measured
@@ -356,17 +363,23 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
   let arguments = (ins FlatSymbolRefAttr:$function, FlatSymbolRefAttr:$update,
                        FlatSymbolRefAttr:$squares, StrArrayAttr:$parameters,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
+                       OptionalAttr<DenseI64ArrayAttr>:$columns,
                        OptionalAttr<FlatSymbolRefAttr>:$measured,
                        OptionalAttr<FlatSymbolRefAttr>:$measured_update,
                        OptionalAttr<StrArrayAttr>:$measures);
   let assemblyFormat = [{
     $function `update` $update `squares` $squares $parameters (`rows` $rows^)?
+    (`columns` $columns^)?
     (`measured` $measured^ `,` $measured_update $measures)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// The first row of matrix `index` in its parameter.
     int64_t getFirstRow(size_t index) {
       return getRows() ? (*getRows())[index] : 0;
+    }
+    /// Its first column.
+    int64_t getFirstColumn(size_t index) {
+      return getColumns() ? (*getColumns())[index] : 0;
     }
   }];
   let hasVerifier = 1;

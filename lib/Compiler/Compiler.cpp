@@ -318,7 +318,24 @@ Error Compilation::lower() {
 // GPUs
 //===----------------------------------------------------------------------===//
 
+/// A GPU's kernels take their matrices from the caller's tensors, by whole
+/// rows.
+static LogicalResult refuseColumnBlocks(ModuleOp bound) {
+  WalkResult result = bound.walk([](optim::BatchOp batch) -> WalkResult {
+    if (!batch.getColumns())
+      return WalkResult::advance();
+    batch.emitOpError("updates columns of ")
+        << batch.getParameters()[0]
+        << " (split or per_head with axis 1), which GPUs do not serve; "
+           "expected blocks of rows, or no GPU among the targets";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
+  if (failed(refuseColumnBlocks(bound)))
+    return reported("3-block." + gpu.name);
   OwningOpRef<ModuleOp> kernels = bound.clone();
   auto stage = [&](StringRef name,
                    llvm::function_ref<void(OpPassManager &)> build) -> Error {

@@ -21,6 +21,7 @@ namespace steepc {
 static bool haveOneStructure(optim::GroupOp a, optim::GroupOp b) {
   return a.getSplitAttr() == b.getSplitAttr() &&
          a.getPerHeadAttr() == b.getPerHeadAttr() &&
+         a.getAxis().value_or(0) == b.getAxis().value_or(0) &&
          a.getStacked() == b.getStacked() &&
          a.getConvolution() == b.getConvolution();
 }
@@ -55,7 +56,8 @@ static llvm::Expected<optim::GroupOp> groupUsing(optim::SpecOp spec,
                                 builder.getArrayAttr({}), name, APFloat(0.0),
                                 APFloat(0.0), /*facts=*/ArrayAttr(),
                                 /*split=*/DenseI64ArrayAttr(),
-                                /*per_head=*/IntegerAttr(), /*stacked=*/false,
+                                /*per_head=*/IntegerAttr(),
+                                /*axis=*/IntegerAttr(), /*stacked=*/false,
                                 /*convolution=*/false);
 }
 

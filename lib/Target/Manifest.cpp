@@ -23,9 +23,10 @@ double leastBytes(const Plan &plan, const Batch &batch) {
   double bytes = 0;
   for (int64_t index : batch.parameters) {
     const Parameter &parameter = plan.parameters[index];
-    double row = 16.0 * parameter.columns;
+    double row = 16.0 * batch.matrixColumns;
     for (const State &state : parameter.states)
-      row += 8.0 * state.columns;
+      row +=
+          8.0 * (state.columns == parameter.columns ? batch.matrixColumns : 1);
     bytes += row * batch.matrixRows;
   }
   return bytes;
@@ -159,14 +160,16 @@ void ManifestWriter::writeRecipe() {
 
 void ManifestWriter::writeParameters() {
   json.attributeArray("parameters", [&] {
-    for (const Parameter &parameter : plan.parameters)
-      json.object([&] {
+    for (auto [index, parameter] : llvm::enumerate(plan.parameters))
+      json.object([&, index = index, &parameter = parameter] {
         const Group &group = plan.groups[parameter.group];
         json.attribute("name", parameter.name);
         writer.list("shape", parameter.shape);
         json.attribute("dtype", "F32");
         json.attribute("group", group.name);
         json.attribute("rule", group.rule);
+        if (auto guarantee = plan.guaranteeOf(index))
+          writer.number("guarantee", *guarantee);
         json.attributeArray("states", [&] {
           for (const State &state : parameter.states)
             json.object([&] {
@@ -188,6 +191,8 @@ void ManifestWriter::writeMeasures() {
         json.attribute("name", measure.name);
         json.attribute("parameter", plan.parameters[measure.parameter].name);
         json.attribute("row", measure.row);
+        if (measure.column != 0)
+          json.attribute("column", measure.column);
       });
   });
 }
@@ -218,6 +223,8 @@ void ManifestWriter::writeBatches() {
         // Where matrices are parts of parameters.
         if (llvm::any_of(batch.rows, [](int64_t row) { return row != 0; }))
           writer.list("rows", batch.rows);
+        if (llvm::any_of(batch.columns, [](int64_t at) { return at != 0; }))
+          writer.list("columns", batch.columns);
         json.attribute("workspace_bytes", function.workspaceBytes);
         json.attribute("wave", batch.wave);
         json.attributeArray("kernels", [&] {

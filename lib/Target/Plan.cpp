@@ -24,7 +24,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -83,9 +82,21 @@ int64_t Plan::stateCount() const {
 
 std::string Plan::fullName(const Measure &measure) const {
   std::string name = parameters[measure.parameter].name;
-  if (measure.row != 0)
+  if (measure.column != 0)
+    name += "[" + std::to_string(measure.row) + "," +
+            std::to_string(measure.column) + "]";
+  else if (measure.row != 0)
     name += "[" + std::to_string(measure.row) + "]";
   return name + "." + measure.name;
+}
+
+std::optional<double> Plan::guaranteeOf(int64_t parameter) const {
+  std::optional<double> least;
+  for (const Batch &batch : batches)
+    if (auto ratio = functions[batch.plain].guarantee)
+      if (llvm::is_contained(batch.parameters, parameter))
+        least = std::min(least.value_or(*ratio), *ratio);
+  return least;
 }
 
 bool Plan::hasHostKernels() const {
@@ -286,10 +297,9 @@ private:
   FailureOr<int64_t> readFunction(StringRef symbol, optim::BatchOp batch);
   LogicalResult readStates(func::FuncOp function, std::vector<State> &states);
   LogicalResult addMatrix(optim::BatchOp op, size_t index,
-                          ArrayRef<int64_t> matrix, ArrayRef<State> states,
-                          Batch &batch);
+                          ArrayRef<State> states, Batch &batch);
   void listMeasures();
-  LogicalResult checkCover(optim::SpecOp spec);
+  void readWholeStates();
   LogicalResult sizeWorkspace(optim::SpecOp spec);
 
   ModuleOp module;
@@ -335,13 +345,17 @@ LogicalResult PlanReader::readSpec(optim::SpecOp spec) {
   for (auto batch : spec.getOps<optim::BatchOp>())
     if (failed(readBatch(batch)))
       return failure();
-  return checkCover(spec);
+  findColumns(plan);
+  if (failed(checkCover(plan, spec)))
+    return failure();
+  readWholeStates();
+  return success();
 }
 
 /// Numbers the measures of all matrices, in the order of their parameters.
 void PlanReader::listMeasures() {
   struct Matrix {
-    int64_t parameter, row;
+    int64_t parameter, row, column;
     Batch *batch;
     size_t index;
   };
@@ -349,42 +363,19 @@ void PlanReader::listMeasures() {
   for (Batch &batch : plan.batches) {
     batch.measures.assign(batch.rows.size(), 0);
     for (size_t i = 0; i < batch.rows.size(); ++i)
-      matrices.push_back({batch.parameters[i], batch.rows[i], &batch, i});
+      matrices.push_back(
+          {batch.parameters[i], batch.rows[i], batch.columns[i], &batch, i});
   }
   llvm::sort(matrices, [](const Matrix &a, const Matrix &b) {
-    return std::tie(a.parameter, a.row) < std::tie(b.parameter, b.row);
+    return std::tie(a.parameter, a.row, a.column) <
+           std::tie(b.parameter, b.row, b.column);
   });
   for (const Matrix &matrix : matrices) {
     matrix.batch->measures[matrix.index] = plan.measures.size();
     for (const std::string &name : matrix.batch->measureNames)
-      plan.measures.push_back({name, matrix.parameter, matrix.row});
+      plan.measures.push_back(
+          {name, matrix.parameter, matrix.row, matrix.column});
   }
-}
-
-/// Every row of a parameter belongs to one matrix of one batch.
-LogicalResult PlanReader::checkCover(optim::SpecOp spec) {
-  std::vector<std::map<int64_t, int64_t>> ends(plan.parameters.size());
-  for (const Batch &batch : plan.batches)
-    for (auto [parameter, row] : llvm::zip_equal(batch.parameters, batch.rows))
-      ends[parameter][row] = row + batch.matrixRows;
-  for (auto [parameter, blocks] : llvm::zip_equal(plan.parameters, ends)) {
-    if (blocks.empty())
-      return spec.emitOpError("has no batch for the parameter \"")
-             << parameter.name << "\"";
-    int64_t at = 0, rows = parameter.elements() / parameter.columns;
-    for (auto [row, end] : blocks) {
-      if (row != at)
-        return spec.emitOpError("expected the matrices of the parameter \"")
-               << parameter.name << "\" to follow one another, but rows " << at
-               << " and " << row << " differ";
-      at = end;
-    }
-    if (at != rows)
-      return spec.emitOpError("expected matrices of ")
-             << rows << " rows in all for the parameter \"" << parameter.name
-             << "\", but got " << at;
-  }
-  return success();
 }
 
 LogicalResult PlanReader::readParameter(optim::ParameterOp op) {
@@ -461,18 +452,28 @@ static int64_t matrixBytes(const StepFunction &function) {
          function.workspaceBytes;
 }
 
-/// The shape of a parameter's whole state, of which a matrix has the part with
-/// this many columns.
-static std::vector<int64_t> getWholeShape(const Parameter &parameter,
-                                          int64_t columns) {
-  std::vector<int64_t> shape = parameter.shape;
-  if (columns == parameter.columns)
-    return shape;
-  // One number a row: a convolution's row is all but its first dimension.
-  if (parameter.columns != shape.back())
-    return {shape.front(), columns};
-  shape.back() = columns;
-  return shape;
+/// The states of the parameters as they are without blocks; so far they have
+/// the shapes that a matrix of theirs has.
+void PlanReader::readWholeStates() {
+  for (Parameter &parameter : plan.parameters) {
+    const Batch &batch = plan.batches[parameter.batch];
+    for (State &state : parameter.states) {
+      if (state.columns == batch.matrixColumns) {
+        state.shape = parameter.shape;
+        state.columns = parameter.columns;
+        continue;
+      }
+      // One number a row and block of columns; a convolution's row is all but
+      // its first dimension.
+      state.columns = parameter.columnBlocks.size();
+      if (parameter.columns != parameter.shape.back()) {
+        state.shape = {parameter.shape.front(), state.columns};
+        continue;
+      }
+      state.shape = parameter.shape;
+      state.shape.back() = state.columns;
+    }
+  }
 }
 
 static bool decays(const StepFunction &function) {
@@ -483,31 +484,21 @@ static bool decays(const StepFunction &function) {
   });
 }
 
-/// Adds matrix `index` of a batch, with its shape, and states for one.
+/// Adds matrix `index` of a batch, with the states of one.
 LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
-                                    ArrayRef<int64_t> matrix,
                                     ArrayRef<State> states, Batch &batch) {
   auto name = cast<StringAttr>(op.getParameters()[index]);
   auto found = parameters.find(name.getValue());
   if (found == parameters.end())
     return op.emitOpError("names the unknown parameter ") << name;
   Parameter &parameter = plan.parameters[found->second];
-  int64_t row = op.getFirstRow(index);
-  if (parameter.elements() % matrix[1] != 0 ||
-      row + matrix[0] > parameter.elements() / matrix[1] ||
-      (parameter.columns != 0 && parameter.columns != matrix[1]))
-    return op.emitOpError("has matrices of ")
-           << matrix[0] << "x" << matrix[1] << ", but the parameter " << name
-           << " cannot hold one at row " << row;
   if (parameter.batch < 0) {
     parameter.batch = plan.batches.size();
-    parameter.columns = matrix[1];
     parameter.states.assign(states.begin(), states.end());
-    for (State &state : parameter.states)
-      state.shape = getWholeShape(parameter, state.columns);
   }
   batch.parameters.push_back(found->second);
-  batch.rows.push_back(row);
+  batch.rows.push_back(op.getFirstRow(index));
+  batch.columns.push_back(op.getFirstColumn(index));
   Group &group = plan.groups[parameter.group];
   group.decays |= decays(plan.functions[batch.plain]);
   batch.rule = group.rule;
@@ -554,8 +545,9 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
   if (!weight || weight.getRank() != 2)
     return function.emitOpError("expected a matrix as its first argument");
   batch.matrixRows = weight.getDimSize(0);
+  batch.matrixColumns = weight.getDimSize(1);
   for (size_t index = 0; index < op.getParameters().size(); ++index)
-    if (failed(addMatrix(op, index, weight.getShape(), states, batch)))
+    if (failed(addMatrix(op, index, states, batch)))
       return failure();
   int64_t count = batch.parameters.size();
   batch.wave = waveOf(
@@ -592,7 +584,9 @@ LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
              << batch.name << "'";
   }
   largest = std::max(largest, plan.sumsBytes + plan.waveBytes);
-  plan.workspaceBytes = llvm::alignTo(uint64_t(largest), alignment);
+  plan.copyBytes = sizeCopies(plan);
+  plan.workspaceBytes =
+      llvm::alignTo(uint64_t(largest), alignment) + plan.copyBytes;
   return success();
 }
 

@@ -73,14 +73,17 @@ struct State {
   std::string name;
   std::string convention; ///< "sum", "ema", "adam" or empty
   std::vector<int64_t> shape;
-  int64_t columns = 0; ///< elements of a row of the matrix that a rule sees
+  int64_t columns = 0; ///< elements of a row of it, seen as one matrix
   int64_t elements() const;
 };
 
 struct Parameter {
   std::string name;
   std::vector<int64_t> shape;
-  int64_t columns = 0; ///< elements of a row of the matrix that a rule sees
+  int64_t columns = 0; ///< elements of a row of it, seen as one matrix
+  /// Where the blocks of columns begin that are matrices to the rule: {0} where
+  /// these are whole rows.
+  std::vector<int64_t> columnBlocks;
   int64_t group = 0;
   int64_t batch = -1; ///< of its first matrix
   std::vector<State> states;
@@ -103,8 +106,13 @@ struct Batch {
   std::vector<std::string> measureNames;
   std::vector<int64_t> parameters; ///< of each matrix
   std::vector<int64_t> rows;       ///< first row of each in its parameter
-  std::vector<int64_t> measures;   ///< its first one among the plan's
-  int64_t matrixRows = 0;          ///< rows of each
+  std::vector<int64_t> columns;    ///< first column of each
+  /// How many blocks of columns stand before it; where its parameter has a
+  /// number a row, a column of these belongs to each.
+  std::vector<int64_t> columnBlocks;
+  std::vector<int64_t> measures; ///< its first one among the plan's
+  int64_t matrixRows = 0;        ///< rows of each
+  int64_t matrixColumns = 0;     ///< columns of each
   int64_t wave = 1, squaresWave = 1;
 };
 
@@ -112,7 +120,7 @@ struct Batch {
 struct Measure {
   std::string name;
   int64_t parameter = 0;
-  int64_t row = 0; ///< where the matrix begins in its parameter
+  int64_t row = 0, column = 0; ///< where the matrix begins in its parameter
 };
 
 struct Schedule {
@@ -132,13 +140,29 @@ struct Plan {
   std::vector<Measure> measures;
   int64_t sumsBytes = 0;      ///< one double a parameter, rounded up
   int64_t waveBytes = 0;      ///< what the largest wave works in
+  int64_t copyBytes = 0;      ///< for copies of blocks of columns
   int64_t workspaceBytes = 0; ///< of the whole step on the CPU
 
+  int64_t copiesOffset() const { return workspaceBytes - copyBytes; }
   int64_t stateCount() const;
   bool hasHostKernels() const;
-  /// PARAMETER.NAME; PARAMETER[ROW].NAME where the matrix begins further down.
+  /// The least guarantee of the matrices of a parameter, where one is relaxed.
+  std::optional<double> guaranteeOf(int64_t parameter) const;
+  /// PARAMETER.NAME; PARAMETER[ROW].NAME where the matrix begins further down,
+  /// PARAMETER[ROW,COLUMN].NAME where it begins further to the right.
   std::string fullName(const Measure &measure) const;
 };
+
+/// Sets `columns` and `columnBlocks` of every parameter and batch from the
+/// matrices that batches hold. Part of reading a plan.
+void findColumns(Plan &plan);
+
+/// Every element of a parameter belongs to one matrix of one batch. Reports
+/// what does not on `spec`.
+mlir::LogicalResult checkCover(const Plan &plan, mlir::Operation *spec);
+
+/// What a step needs for copies of blocks of columns (Host/Stage.c).
+int64_t sizeCopies(const Plan &plan);
 
 /// Reads a module at the block level. Reports what is not as it should be on
 /// the op in question.

@@ -83,8 +83,10 @@ Constant *TableBuilder::batches() {
          functions[batch.measured], functions[batch.measuredWithUpdate],
          functions[batch.squares], make.number(batch.parameters.size()),
          make.numbers(batch.parameters), make.numbers(batch.rows),
+         make.numbers(batch.columns), make.numbers(batch.columnBlocks),
          make.numbers(batch.measures), make.number(batch.wave),
-         make.number(batch.squaresWave), make.number(batch.matrixRows)}));
+         make.number(batch.squaresWave), make.number(batch.matrixRows),
+         make.number(batch.matrixColumns)}));
   return make.array(records);
 }
 
@@ -173,6 +175,7 @@ Error TableBuilder::build(const CPU &cpu, StringRef manifest) {
                                   make.number(plan.sumsBytes),
                                   make.number(plan.workspaceBytes),
                                   make.number(plan.sumsBytes),
+                                  make.number(plan.copiesOffset()),
                                   make.number(gpus.size()),
                                   makeGPUTargets(make, gpus, missing),
                                   gpuEntries()});

@@ -70,8 +70,8 @@ def RelaxRowDiameter : GeoPass<"geo-relax-row-diameter"> {
     than the rank of the centred gradient (arXiv:2608.22253); this number stands
     as `geo.guarantee` on the new op and on the function, and in a remark.
 
-    A relaxed op has no bounds: uses of them are an error. The shape must be
-    static.
+    Where the op's bounds are used, they become those of `geo.measure_tension`.
+    The shape must be static.
   }];
 }
 

@@ -23,9 +23,6 @@ using namespace mlir;
 using namespace mlir::geo;
 
 static LogicalResult check(RowDiameterOp op) {
-  if (!op.getLower().use_empty() || !op.getUpper().use_empty())
-    return op.emitOpError("with form = \"relax\" has no bounds; expected only "
-                          "its increment to be used");
   auto type = cast<RankedTensorType>(op.getGradient().getType());
   if (!type.hasStaticShape())
     return op.emitOpError("expected a static shape, on which the guarantee "
@@ -53,6 +50,12 @@ static void relax(RowDiameterOp op, func::FuncOp function,
   ball->setAttr(GeoDialect::guaranteeAttrName, guarantee);
   function->setAttr(GeoDialect::guaranteeAttrName, guarantee);
   rewriter.replaceAllUsesWith(op.getResult(), ball.getResult());
+  if (!op.getLower().use_empty() || !op.getUpper().use_empty()) {
+    auto bounds =
+        MeasureTensionOp::create(rewriter, op.getLoc(), op.getGradient());
+    rewriter.replaceAllUsesWith(op.getLower(), bounds.getLower());
+    rewriter.replaceAllUsesWith(op.getUpper(), bounds.getUpper());
+  }
   rewriter.eraseOp(op);
 }
 

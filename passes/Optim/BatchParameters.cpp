@@ -41,7 +41,7 @@ static LogicalResult checkTypes(BatchOp batch, func::FuncOp function) {
   auto fits = [&](Type type) {
     auto shaped = cast<RankedTensorType>(type);
     return type == weight ||
-           ((batch.getRows() || shaped.getRank() != 2) &&
+           ((batch.getRows() || batch.getColumns() || shaped.getRank() != 2) &&
             shaped.getNumElements() >=
                 cast<RankedTensorType>(weight).getNumElements());
   };
@@ -64,7 +64,8 @@ static FailureOr<size_t> join(SpecOp spec, const SymbolTable &table) {
 
   for (auto &[symbol, batches] : byFunction) {
     SmallVector<Attribute> names;
-    SmallVector<int64_t> rows;
+    SmallVector<int64_t> rows, columns;
+    bool hasRows = false, hasColumns = false;
     BatchOp first = batches.front();
     auto function = lookup(first, first.getFunctionAttr(), table);
     auto update = lookup(first, first.getUpdateAttr(), table);
@@ -74,15 +75,21 @@ static FailureOr<size_t> join(SpecOp spec, const SymbolTable &table) {
     for (BatchOp batch : batches) {
       if (failed(checkTypes(batch, *function)))
         return failure();
-      for (size_t i = 0; i < batch.getParameters().size(); ++i)
+      for (size_t i = 0; i < batch.getParameters().size(); ++i) {
         rows.push_back(batch.getFirstRow(i));
+        columns.push_back(batch.getFirstColumn(i));
+      }
+      hasRows |= bool(batch.getRows());
+      hasColumns |= bool(batch.getColumns());
       llvm::append_range(names, batch.getParameters());
       if (batch != first)
         batch.erase();
     }
     first.setParametersAttr(builder.getArrayAttr(names));
-    if (llvm::any_of(rows, [](int64_t row) { return row != 0; }))
+    if (hasRows)
       first.setRows(rows);
+    if (hasColumns)
+      first.setColumns(columns);
     IntegerAttr count = builder.getI64IntegerAttr(names.size());
     (*function)->setAttr(kCountAttr, count);
     (*update)->setAttr(kCountAttr, count);

@@ -354,11 +354,13 @@ static LogicalResult addBatches(ParameterOp parameter, GroupOp group,
   };
   if (!type.getElementType().isF32())
     return refuse();
-  FailureOr<Blocks> blocks = group.getBlocks(type, fail);
+  FailureOr<SmallVector<MatrixBlock>> blocks = group.getBlocks(type, fail);
   if (failed(blocks))
     return failure();
-  for (RowBlock block : blocks->blocks) {
-    auto weight = type.clone({block.rows, blocks->columns});
+  bool cutsColumns = llvm::any_of(
+      *blocks, [](const MatrixBlock &block) { return block.column != 0; });
+  for (const MatrixBlock &block : *blocks) {
+    auto weight = type.clone({block.rows, block.columns});
     if (failed(verifyCompatibleShape(expected, weight)))
       return refuse();
     if (parameter.getAliases())
@@ -372,14 +374,17 @@ static LogicalResult addBatches(ParameterOp parameter, GroupOp group,
         builder, parameter.getLoc(), instance->step.getSymName(),
         instance->update.getSymName(), squares.getSymName(),
         builder.getArrayAttr(parameter.getParamNameAttr()), DenseI64ArrayAttr(),
-        FlatSymbolRefAttr(), FlatSymbolRefAttr(), ArrayAttr());
+        DenseI64ArrayAttr(), FlatSymbolRefAttr(), FlatSymbolRefAttr(),
+        ArrayAttr());
     if (instance->measured) {
       batch.setMeasured(instance->measured.getSymName());
       batch.setMeasuredUpdate(instance->measuredUpdate.getSymName());
       batch.setMeasuresAttr(rule.getYield().getMeasureNames());
     }
-    if (blocks->blocks.size() > 1)
-      batch.setRows(ArrayRef<int64_t>{block.first});
+    if (blocks->size() > 1)
+      batch.setRows(ArrayRef<int64_t>{block.row});
+    if (cutsColumns)
+      batch.setColumns(ArrayRef<int64_t>{block.column});
   }
   return success();
 }

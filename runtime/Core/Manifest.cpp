@@ -89,6 +89,8 @@ static Manifest::Parameter parseParameter(const JsonValue &value,
   parameter.rule = value.at("rule").string();
   if (parameter.rule != manifest.groups[static_cast<std::size_t>(group)].rule)
     value.at("rule").unexpected("the rule of its group");
+  if (std::optional<JsonValue> guarantee = value.find("guarantee"))
+    parameter.guarantee = fraction(*guarantee);
   std::set<std::string> names;
   for (const JsonValue &element : value.at("states").elements()) {
     parameter.states.push_back(parseState(element));
@@ -136,15 +138,27 @@ static void parsePolicies(const JsonValue &root, Manifest &manifest) {
   }
 }
 
+static int64_t integerOr(const JsonValue &value, const char *key,
+                         int64_t missing) {
+  const std::optional<JsonValue> found = value.find(key);
+  return found ? found->integer(0) : missing;
+}
+
 /// Artefacts of older versions have none.
 static void parseMeasures(const JsonValue &root, Manifest &manifest) {
   std::optional<JsonValue> list = root.find("measures");
   if (!list)
     return;
   for (const JsonValue &value : list->elements())
-    manifest.measures.push_back({value.at("name").string(),
-                                 value.at("parameter").string(),
-                                 value.at("row").integer(0)});
+    manifest.measures.push_back(
+        {value.at("name").string(), value.at("parameter").string(),
+         value.at("row").integer(0), integerOr(value, "column", 0)});
+}
+
+std::string Manifest::Measure::matrix() const {
+  if (column != 0)
+    return fmt::format("{}[{},{}]", parameter, row, column);
+  return row == 0 ? parameter : fmt::format("{}[{}]", parameter, row);
 }
 
 Manifest Manifest::parse(const std::string &json, const std::string &origin) {

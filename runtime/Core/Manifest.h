@@ -29,6 +29,9 @@ struct Manifest {
     std::string group;
     std::string rule;
     std::vector<State> states;
+    /// What its relaxed geometry reaches at least of the one that was asked
+    /// for; absent where nothing is relaxed.
+    std::optional<double> guarantee;
   };
   struct Group {
     std::string name;
@@ -42,7 +45,9 @@ struct Manifest {
   struct Measure {
     std::string name;
     std::string parameter;
-    int64_t row = 0; ///< where the matrix begins in its parameter
+    int64_t row = 0, column = 0; ///< where the matrix begins in its parameter
+    /// PARAMETER, PARAMETER[ROW] or PARAMETER[ROW,COLUMN].
+    std::string matrix() const;
   };
   /// Warm-up and cosine decay of geometry.md 5; absent: constant.
   struct Schedule {

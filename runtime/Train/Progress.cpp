@@ -55,6 +55,25 @@ static double unsignedNan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
+/// What rules measured: ` | lm_head.weight: certificate 0.7148, rows 46.8`.
+static std::string measuresText(const StepMetrics &metrics) {
+  constexpr std::size_t most = 2; // matrices; metrics.jsonl has them all
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto &[parameter, numbers] : metrics.measures) {
+    if (shown++ == most)
+      return text +
+             fmt::format(" | and {} more", metrics.measures.size() - most);
+    text += " | " + parameter;
+    const char *separator = ": ";
+    for (const auto &[name, number] : numbers) {
+      text += fmt::format("{}{} {:.4g}", separator, name, unsignedNan(number));
+      separator = ", ";
+    }
+  }
+  return text;
+}
+
 void Progress::step(const StepMetrics &metrics, double wall) {
   // Averages over about ten steps, but true ones over the first few.
   const double weight = averageWall == 0 ? 1.0 : 0.1;
@@ -79,6 +98,7 @@ void Progress::step(const StepMetrics &metrics, double wall) {
     text += fmt::format(" | certificate {:.4f}", *metrics.headCertificate);
   if (metrics.headGap)
     text += fmt::format(" | gap {:.1e}", *metrics.headGap);
+  text += measuresText(metrics);
   if (mode == ProgressMode::Plain) {
     std::fprintf(stream, "%s\n", text.c_str());
     std::fflush(stream);

@@ -208,16 +208,16 @@ void Trainer::measure(StepMetrics &metrics) {
     measureOracle(metrics);
 }
 
-/// What the rules measured of the step that was just taken.
+/// What the rules measured of the step that was just taken, and what relaxed
+/// geometries promise of every step.
 void Trainer::takeMeasures(StepMetrics &metrics) const {
   const Manifest &manifest = optimizer->manifest();
+  for (const Manifest::Parameter &parameter : manifest.parameters)
+    if (parameter.guarantee)
+      metrics.measures[parameter.name]["guarantee"] = *parameter.guarantee;
   for (std::size_t i = 0; i < arguments.measures.size(); ++i) {
     const Manifest::Measure &measure = manifest.measures[i];
-    const std::string matrix =
-        measure.row == 0
-            ? measure.parameter
-            : fmt::format("{}[{}]", measure.parameter, measure.row);
-    metrics.measures[matrix][measure.name] = arguments.measures[i];
+    metrics.measures[measure.matrix()][measure.name] = arguments.measures[i];
   }
 }
 
@@ -286,8 +286,9 @@ Trainer::Outcome Trainer::takeStep(MetricsLog &log) {
   lastLoss = metrics.loss;
   metrics.lrScale = schedule.scale(counters.step);
   const bool measured = measurementDue(metrics.step);
-  arguments.measure = !optimizer->manifest().measures.empty() &&
-                      due(metrics.step, options.measuresEvery, options.steps);
+  const bool measuresDue =
+      due(metrics.step, options.measuresEvery, options.steps);
+  arguments.measure = measuresDue && !optimizer->manifest().measures.empty();
   const StepResult result = update(metrics.lrScale, measured);
   metrics.seconds = secondsSince(begin);
   metrics.gradNorm = result.gradNorm;
@@ -317,7 +318,7 @@ Trainer::Outcome Trainer::takeStep(MetricsLog &log) {
     counters.skippedInARow = 0;
     if (measured)
       measure(metrics);
-    if (arguments.measure)
+    if (measuresDue)
       takeMeasures(metrics);
   }
   bool interrupted = false;

@@ -35,3 +35,15 @@ func.func @none(%g: tensor<64x8xf32> {optim.role = "gradient"}) -> (tensor<f64> 
   %ratio, %rows = geo.measure_certificate %g : tensor<64x8xf32>
   return %ratio : tensor<f64>
 }
+
+// So do bounds of the tension.
+// CHECK-LABEL: func.func @tension(
+// CHECK:         geo.measure_tension %arg0 {assumes_centered} : tensor<64x8xf32>
+// SUMS-LABEL: func.func @tension(
+// SUMS:         geo.row_squares
+// SUMS:         iterator_types = ["reduction", "parallel"]
+func.func @tension(%g: tensor<64x8xf32> {geo.facts = [#geo.zero_column_sum], optim.role = "gradient"})
+    -> (tensor<f64> {optim.role = "measure"}) {
+  %lower, %upper = geo.measure_tension %g : tensor<64x8xf32>
+  return %upper : tensor<f64>
+}

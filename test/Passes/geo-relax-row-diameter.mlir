@@ -13,6 +13,16 @@ func.func @relaxed(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
   return %s#0 : tensor<64x8xf32>
 }
 
+// Bounds that are asked for are those of projected RowNorm.
+// CHECK-LABEL: func.func @bounds(
+// CHECK:         geo.common_ball
+// CHECK:         %[[L:.*]], %[[U:.*]] = geo.measure_tension %{{.*}} : tensor<64x8xf32>
+// CHECK-NEXT:    return %{{.*}}, %[[L]], %[[U]]
+func.func @bounds(%g: tensor<64x8xf32>, %r: f32) -> (tensor<64x8xf32>, tensor<f64>, tensor<f64>) {
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<64x8xf32>
+  return %s#0, %s#1, %s#2 : tensor<64x8xf32>, tensor<f64>, tensor<f64>
+}
+
 // Nothing is relaxed that was not allowed to be.
 // CHECK-LABEL: func.func @exact(
 // CHECK-NOT:     geo.guarantee

@@ -5,8 +5,9 @@
 |*                                                                            *|
 |* Kernels work on dense FP32 matrices. Where a tensor is BF16 or strided, a  *|
 |* wave of matrices is copied to the workspace, goes through the kernels      *|
-|* there, and is copied back. What a kernel computes does not depend on where *|
-|* its matrix lies, so the bits are those of dense tensors.                   *|
+|* there, and is copied back. So is a matrix that is a block of columns of    *|
+|* its parameter. What a kernel computes does not depend on where its matrix  *|
+|* lies, so the bits are those of dense tensors.                              *|
 |*                                                                            *|
 |* With STEEP_DELTA_ONLY the kernels work on a copy of the weight, in         *|
 |* `updates` or, where that is not dense FP32, in the workspace.              *|
@@ -40,12 +41,26 @@ static int is_plain(const steep_call *call, int role, int64_t index) {
   return steep_host_is_plain(steep_host_tensor(call, role, index));
 }
 
-/* The roles of one parameter that need a copy in the workspace. */
-static uint64_t find_roles(const steep_call *call, int64_t parameter,
+/* All that a phase of a step may touch, but the update of one that changes a
+ * copy of the weight. */
+static uint64_t find_all_roles(const steep_call *call, int64_t states,
+                               int32_t phase) {
+  if (phase != STEEP_APPLY)
+    return 1u << GRADIENT;
+  return 1u << GRADIENT | 1u << WEIGHT |
+         (steep_host_is_delta(call) ? 0u : 1u << UPDATE) |
+         (((uint64_t)1 << states) - 1) << STATES;
+}
+
+/* The roles of one parameter of a batch that need a copy in the workspace. */
+static uint64_t find_roles(const steep_call *call,
+                           const steep_batch_entry *batch, int64_t parameter,
                            int32_t phase) {
   const steep_parameter_entry *entry = &steep_host_tables.parameters[parameter];
   uint64_t roles = 0;
   int64_t k;
+  if (entry->columns != batch->matrix_columns)
+    return find_all_roles(call, entry->state_count, phase);
   if (!is_plain(call, STEEP_GRADIENT, parameter))
     roles |= 1u << GRADIENT;
   if (phase != STEEP_APPLY)
@@ -65,15 +80,22 @@ static uint64_t find_roles(const steep_call *call, int64_t parameter,
   return roles;
 }
 
-/* Elements of one matrix's part of a role's tensor. */
+/* Does this tensor of a parameter have one number a row and block of columns?
+ * The others have the weight's shape. */
+static int is_narrow(int64_t parameter, int role) {
+  const steep_parameter_entry *entry = &steep_host_tables.parameters[parameter];
+  return role >= STATES &&
+         steep_host_tables.states[entry->state_begin + role - STATES].columns !=
+             entry->columns;
+}
+
+/* Columns of one matrix's part of a role's tensor. */
+static int64_t count_columns(const steep_batch_entry *batch, int role) {
+  return is_narrow(batch->parameters[0], role) ? 1 : batch->matrix_columns;
+}
+
 static int64_t count_elements(const steep_batch_entry *batch, int role) {
-  const steep_parameter_entry *entry =
-      &steep_host_tables.parameters[batch->parameters[0]];
-  int64_t columns = entry->columns;
-  if (role >= STATES)
-    columns =
-        steep_host_tables.states[entry->state_begin + role - STATES].columns;
-  return batch->matrix_rows * columns;
+  return batch->matrix_rows * count_columns(batch, role);
 }
 
 /* Bytes of the copies of all roles below `end`. */
@@ -99,7 +121,7 @@ steep_stage steep_host_stage(const steep_call *call,
     last = parameter;
     if (steep_host_is_missing(call, parameter))
       continue;
-    stage.roles |= find_roles(call, parameter, phase);
+    stage.roles |= find_roles(call, batch, parameter, phase);
     if (phase == STEEP_APPLY &&
         steep_host_is_bf16(steep_host_tensor(call, STEEP_PARAMETER, parameter)))
       stage.copies_out = 1;
@@ -118,7 +140,9 @@ steep_stage steep_host_stage(const steep_call *call,
 
 uint64_t steep_host_stage_bytes(const steep_call *call) {
   const steep_tables *t = &steep_host_tables;
-  uint64_t most = 0;
+  /* Blocks of columns are always copied: the tables have room for that. */
+  uint64_t there = (uint64_t)(t->workspace_bytes - t->copies_offset);
+  uint64_t most = there;
   int32_t phase;
   int64_t b;
   for (b = 0; b < t->batch_count; ++b)
@@ -131,7 +155,7 @@ uint64_t steep_host_stage_bytes(const steep_call *call) {
       bytes = (uint64_t)stage.bytes * (uint64_t)stage.wave;
       most = bytes > most ? bytes : most;
     }
-  return most;
+  return most - there;
 }
 
 /* The copy of a role, or NULL where the parameter's own tensor serves. */
@@ -142,7 +166,8 @@ static float *find_copy(const steep_staged_wave *wave, int64_t matrix,
   if (!(roles >> role & 1))
     return NULL;
   /* In a batch some tensors may be dense and others not. */
-  if (!(find_roles(wave->call, parameter, STEEP_APPLY) >> role & 1))
+  if (!(find_roles(wave->call, wave->batch, parameter, STEEP_APPLY) >> role &
+        1))
     return NULL;
   return (float *)(void *)(wave->memory + matrix * wave->stage.bytes +
                            count_bytes(wave->batch, roles, role));
@@ -197,36 +222,73 @@ int64_t steep_host_copy_items(const steep_staged_wave *wave) {
          COPY_ELEMENTS;
 }
 
-/* An item's part of one role's tensor: elements begin .. end - 1 of the
- * matrix, which is at `first` in the tensor. */
+/* An item's part of one matrix's part of a role's tensor: elements begin .. end
+ * - 1 of the matrix. */
 typedef struct {
-  int64_t first, begin, end;
+  const DLTensor *tensor;
+  int64_t first;   /* element of the tensor, of the matrix's first one */
+  int64_t pitch;   /* from a row of the matrix to the next, in the tensor */
+  int64_t columns; /* of the matrix */
+  int64_t begin, end;
 } part;
 
 static part find_part(const steep_staged_wave *wave, int64_t matrix,
-                      int64_t item, int role) {
-  int64_t elements = count_elements(wave->batch, role);
+                      int64_t item, int role, const DLTensor *tensor) {
+  const steep_batch_entry *batch = wave->batch;
+  int64_t member = wave->first + matrix;
+  int64_t parameter = batch->parameters[member];
+  const steep_parameter_entry *entry = &steep_host_tables.parameters[parameter];
+  int64_t elements = count_elements(batch, role);
   int64_t items = steep_host_copy_items(wave);
   int64_t each = (elements + items - 1) / items;
+  int64_t column = batch->columns[member];
   part p;
-  p.first = find_first(wave, matrix, elements / wave->batch->matrix_rows);
+  p.tensor = tensor;
+  p.columns = count_columns(batch, role);
+  p.pitch = entry->columns;
+  if (is_narrow(parameter, role)) {
+    p.pitch =
+        steep_host_tables.states[entry->state_begin + role - STATES].columns;
+    column = batch->column_blocks[member];
+  }
+  p.first = batch->rows[member] * p.pitch + column;
   p.begin = item * each < elements ? item * each : elements;
   p.end = p.begin + each < elements ? p.begin + each : elements;
   return p;
+}
+
+/* Elements `at` .. at + count - 1 of the matrix, between its tensor and
+ * `memory`, run by run. */
+static void move(const part *p, int64_t at, int64_t count, float *memory,
+                 int in) {
+  while (count > 0) {
+    int64_t row = at / p->columns, column = at % p->columns;
+    int64_t run = p->pitch == p->columns ? count : p->columns - column;
+    int64_t from = p->first + row * p->pitch + column;
+    run = run < count ? run : count;
+    if (in)
+      steep_host_load(p->tensor, from, run, memory);
+    else
+      steep_host_store(p->tensor, from, run, memory);
+    at += run;
+    memory += run;
+    count -= run;
+  }
+}
+
+/* All of the part; `matrix` is the memory of the whole matrix. */
+static void move_part(const part *p, float *matrix, int in) {
+  move(p, p->begin, p->end - p->begin, matrix + p->begin, in);
 }
 
 static void copy_role(const steep_staged_wave *wave, int64_t matrix,
                       int64_t item, int role, const DLTensor *tensor, int in) {
   float *copy = find_copy(wave, matrix, role);
   part p;
-  if (!copy)
+  if (!copy || !tensor)
     return;
-  p = find_part(wave, matrix, item, role);
-  if (in)
-    steep_host_load(tensor, p.first + p.begin, p.end - p.begin, copy + p.begin);
-  else
-    steep_host_store(tensor, p.first + p.begin, p.end - p.begin,
-                     copy + p.begin);
+  p = find_part(wave, matrix, item, role, tensor);
+  move_part(&p, copy, in);
 }
 
 static void copy_states(const steep_staged_wave *wave, int64_t matrix,
@@ -256,10 +318,9 @@ void steep_host_copy_in(const steep_staged_wave *wave, int64_t matrix,
     return;
   copy_states(wave, matrix, item, 1);
   if (steep_host_is_delta(call)) {
-    part p = find_part(wave, matrix, item, WEIGHT);
-    steep_host_load(find_weight(call, parameter), p.first + p.begin,
-                    p.end - p.begin,
-                    find_working_weight(wave, matrix) + p.begin);
+    part p =
+        find_part(wave, matrix, item, WEIGHT, find_weight(call, parameter));
+    move_part(&p, find_working_weight(wave, matrix), 1);
   } else {
     copy_role(wave, matrix, item, WEIGHT, find_weight(call, parameter), 1);
   }
@@ -270,17 +331,19 @@ static void copy_difference(const steep_staged_wave *wave, int64_t matrix,
                             int64_t item) {
   const steep_call *call = wave->call;
   int64_t parameter = wave->batch->parameters[wave->first + matrix], i;
-  const DLTensor *weight = find_weight(call, parameter);
-  const DLTensor *update = steep_host_tensor(call, STEEP_UPDATE, parameter);
   const float *fresh = find_working_weight(wave, matrix);
-  part p = find_part(wave, matrix, item, WEIGHT);
+  part old =
+      find_part(wave, matrix, item, WEIGHT, find_weight(call, parameter));
+  part update = find_part(wave, matrix, item, WEIGHT,
+                          steep_host_tensor(call, STEEP_UPDATE, parameter));
+  int64_t at;
   float buffer[BUFFER];
-  for (; p.begin < p.end; p.begin += BUFFER) {
-    int64_t count = p.end - p.begin < BUFFER ? p.end - p.begin : BUFFER;
-    steep_host_load(weight, p.first + p.begin, count, buffer);
+  for (at = old.begin; at < old.end; at += BUFFER) {
+    int64_t count = old.end - at < BUFFER ? old.end - at : BUFFER;
+    move(&old, at, count, buffer, 1);
     for (i = 0; i < count; ++i)
-      buffer[i] = fresh[p.begin + i] - buffer[i];
-    steep_host_store(update, p.first + p.begin, count, buffer);
+      buffer[i] = fresh[at + i] - buffer[i];
+    move(&update, at, count, buffer, 0);
   }
 }
 
@@ -298,8 +361,7 @@ void steep_host_copy_out(const steep_staged_wave *wave, int64_t matrix,
   copy_role(wave, matrix, item, UPDATE,
             steep_host_tensor(call, STEEP_UPDATE, parameter), 0);
   if (steep_host_is_bf16(weight)) {
-    part p = find_part(wave, matrix, item, WEIGHT);
-    steep_host_store(weight, p.first + p.begin, p.end - p.begin,
-                     find_working_weight(wave, matrix) + p.begin);
+    part p = find_part(wave, matrix, item, WEIGHT, weight);
+    move_part(&p, find_working_weight(wave, matrix), 0);
   }
 }

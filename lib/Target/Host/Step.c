@@ -178,7 +178,7 @@ static launch start(const steep_call *call) {
   char *workspace = call->args->workspace;
   l.args = call->args;
   l.wave.call = call;
-  l.wave.memory = workspace + steep_host_tables.workspace_bytes;
+  l.wave.memory = workspace + steep_host_tables.copies_offset;
   l.workspace = workspace + steep_host_tables.workspace_offset;
   return l;
 }

@@ -61,8 +61,9 @@ typedef struct {
   int64_t squares_count;   /* doubles in the matrix's part, at its start */
 } steep_function_entry;
 
-/* Matrices of one shape and rule; matrix i is the rows from rows[i] on of
- * parameter parameters[i], and its measures stand from measures[i] on. `wave`
+/* Matrices of one shape and rule; matrix i begins at row rows[i] and column
+ * columns[i] of parameter parameters[i], seen as one matrix, behind
+ * column_blocks[i] others; its measures stand from measures[i] on. `wave`
  * matrices go through the kernels together; it bounds the workspace. The
  * measured functions are the plain ones where the rule measures nothing. */
 typedef struct {
@@ -74,17 +75,20 @@ typedef struct {
   int64_t count;
   const int64_t *parameters;
   const int64_t *rows;
+  const int64_t *columns;
+  const int64_t *column_blocks;
   const int64_t *measures;
   int64_t wave;
   int64_t squares_wave;
   int64_t matrix_rows; /* of each */
+  int64_t matrix_columns;
 } steep_batch_entry;
 
 typedef struct {
   const char *name;
   int64_t ndim;
   const int64_t *shape; /* ndim extents */
-  int64_t columns;      /* elements of a row of a matrix */
+  int64_t columns;      /* elements of a row, seen as one matrix */
   const char *convention;
   int64_t parameter; /* whose state it is */
 } steep_state_entry;
@@ -103,7 +107,7 @@ typedef struct {
   int64_t group;
   int64_t ndim;
   const int64_t *shape; /* ndim extents */
-  int64_t columns;      /* elements of a row of a matrix */
+  int64_t columns;      /* elements of a row, seen as one matrix */
   int64_t state_begin;
   int64_t state_count;
   const char *const *state_names;
@@ -207,6 +211,7 @@ typedef struct {
   int64_t sums_bytes;       /* one double a parameter, rounded up to 64 */
   int64_t workspace_bytes;  /* all of it */
   int64_t workspace_offset; /* where the waves' part begins */
+  int64_t copies_offset;    /* where that of Stage.c's copies begins */
   int64_t gpu_target_count;
   const steep_gpu_target *gpu_targets;
   /* Cuda.h; NULL, and not linked in, where there is no GPU. */

@@ -4,12 +4,14 @@
 
 // CHECK-LABEL: func.func @sums(
 // CHECK:         geo.measure_certificate %{{.*}} : tensor<64x8xf32>
+// CHECK:         geo.measure_tension %{{.*}} {assumes_centered} : tensor<64x8xf32>
 // CHECK:         geo.measure_columns %{{.*}} : tensor<64x8xf32>
 // CHECK:         geo.measure_decrease %{{.*}}, %{{.*}} : tensor<64x8xf32>
 // CHECK:         geo.dual_norm %{{.*}} {ball = "common_ball"} : tensor<64x8xf32>
 func.func @sums(%g: tensor<64x8xf32>, %s: tensor<64x8xf32>)
     -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) {
   %ratio, %rows = geo.measure_certificate %g : tensor<64x8xf32>
+  %least, %most = geo.measure_tension %g {assumes_centered} : tensor<64x8xf32>
   %norm, %defect = geo.measure_columns %g : tensor<64x8xf32>
   %decrease = geo.measure_decrease %g, %s : tensor<64x8xf32>
   %dual = geo.dual_norm %g {ball = "common_ball"} : tensor<64x8xf32>

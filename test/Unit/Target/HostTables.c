@@ -134,11 +134,10 @@ static const steep_gpu_target targets[] = {{"sm_80",
                                             384}};
 
 static const int64_t members[] = {0, 1, 2}, shape[] = {ROWS, COLUMNS};
-static const int64_t first_rows[] = {0, 0, 0};
-static const int64_t first_measures[] = {0, 0, 0};
+static const int64_t zeros[] = {0, 0, 0}; /* rows, columns, measures */
 static const steep_batch_entry batches[] = {
-    {&plain, &with_update, &plain, &with_update, &squares, 3, members,
-     first_rows, first_measures, 2, 2, ROWS}};
+    {&plain, &with_update, &plain, &with_update, &squares, 3, members, zeros,
+     zeros, zeros, zeros, 2, 2, ROWS, COLUMNS}};
 static const char *const state_names[] = {"momentum_buffer"};
 static const steep_group_entry groups[] = {{"first", "rule", 0.25, 0.5, 1},
                                            {"rest", "rule", 2, 0, 1}};
@@ -169,6 +168,7 @@ const steep_tables steep_host_tables = {
     .sums_bytes = 64,
     .workspace_bytes = 512, /* 64 and two matrices, or 16 ranges of 32 */
     .workspace_offset = 64,
+    .copies_offset = 512,
     .gpu_target_count = 3,
     .gpu_targets = targets,
     .gpu = &steep_gpu_functions,

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/Geometry/Certificate.h"
 #include "runtime/Geometry/Measure.h"
+#include "runtime/Geometry/Oracle.h"
 #include "runtime/Geometry/StepQuality.h"
 #include "test/Unit/Tools/CompiledSpec.h"
 
@@ -165,15 +166,37 @@ TEST(MeasureStep, ChangeNoBitAndCostNothingElse) {
   }
 }
 
+/// Tensions are bounds of what the exact oracle finds.
+void expectBounds(const Measures &step, double clip) {
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i][0] > 100) // the solver takes its time
+      continue;
+    SCOPED_TRACE(shapeString(shapes[i]));
+    auto m = step.of(fmt::format("plain.{}", i));
+    const auto report = solveRowDiameter(step.arguments.gradients[i]).report;
+    // The rule measures the clipped gradient, which is rounded to f32.
+    const double slack = 1e-6 * clip * report.upper;
+    EXPECT_LE(m["tension_lower"], clip * report.upper + slack);
+    EXPECT_GE(m["tension_upper"], clip * report.lower - slack);
+    const DualNorms dual = dualNorms(step.arguments.gradients[i]);
+    EXPECT_NEAR(m["tension_lower"], clip * dual.commonBall / 2,
+                1e-5 * clip * dual.maxRow);
+    expectNear(m["tension_upper"] * m["certificate"], m["tension_lower"], 1e-9,
+               "certificate");
+  }
+}
+
 TEST(MeasureStep, CertificatesRestOnFactsThatHold) {
   Measures step;
-  step.step();
+  expectBounds(step, step.step().clipFactor);
   for (const char *name : {"facts.small", "facts.large"}) {
     auto m = step.of(name);
     const std::size_t i = shapes.size() + (name[6] == 'l');
     const Certificate wanted = rowNormCertificate(step.arguments.gradients[i]);
     expectNear(m["certificate"], wanted.ratio, 1e-6, name);
     EXPECT_LE(m["certificate"], wanted.ratio * (1 + 1e-6));
+    expectNear(m["tension_lower"], m["dual"] / 2, 1e-9, name);
+    EXPECT_LE(m["tension_lower"], m["dual"] / 2);
   }
   // A common row contradicts the fact: the step is no projected RowNorm.
   Measures broken;
@@ -183,6 +206,8 @@ TEST(MeasureStep, CertificatesRestOnFactsThatHold) {
   broken.step();
   EXPECT_TRUE(std::isnan(broken.of("facts.large")["certificate"]));
   EXPECT_TRUE(std::isnan(broken.of("facts.large")["effective_rows"]));
+  EXPECT_TRUE(std::isnan(broken.of("facts.large")["tension_lower"]));
+  EXPECT_TRUE(std::isnan(broken.of("facts.large")["tension_upper"]));
   EXPECT_FALSE(std::isnan(broken.of("facts.small")["certificate"]));
 }
 

@@ -176,6 +176,13 @@ static Rule allocatedMuon(double gain, std::size_t rank) {
   };
 }
 
+/// The row diameter, relaxed: of a gradient whose columns sum to zero.
+static Updated certified(const Matrix &w, const Matrix &g, const Matrices &b,
+                         const Scalars &h) {
+  Matrix state = reference::ema(b[0], reference::scale(g, h.clip), 0.95);
+  return endRule(w, reference::maxRow(state, h.lr, 0), h, {state});
+}
+
 static Updated equidistant(const Matrix &w, const Matrix &g, const Matrices &b,
                            const Scalars &h) {
   Matrix state = reference::ema(b[0], reference::scale(g, h.clip), 0.95);
@@ -196,6 +203,9 @@ static const std::map<std::string, Rule> &rules() {
       {"paper_adamw.adamw", adam},
       {"row_diameter_exact.muon", muon},
       {"row_diameter_exact.adamw", adam},
+      {"certified_head.muon", muon},
+      {"certified_head.adamw", adam},
+      {"certified_head.certified", certified},
       {"equidistant_head.muon", muon},
       {"equidistant_head.adamw", adam},
       {"equidistant_head.equidistant", equidistant},

@@ -12,6 +12,7 @@ optim.rule @all(%u: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %s  = geo.common_ball %gc radius(%lr)
   %u1 = geo.apply %u, %s decay(%lr, %wd)
   %ratio, %rows = geo.measure_certificate %gc
+  %least, %most = geo.measure_tension %gc
   %norm, %defect = geo.measure_columns %g
   %decrease = geo.measure_decrease %g, %s
   %row    = geo.dual_norm %g {ball = "max_row"}
@@ -25,7 +26,7 @@ optim.rule @all(%u: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lower, %upper = geo.measure_covering %s
   %hilbert = geo.measure_hilbert %s, %u : tensor<?x?xf32>, tensor<?x?xf32>
   optim.yield %u1 measures(%ratio "certificate", %rows "effective_rows",
-    %norm "column_sum", %defect "column_defect", %decrease "decrease",
+    %least "tension_lower", %most "tension_upper", %norm "column_sum", %defect "column_defect", %decrease "decrease",
     %row "dual_max_row", %common "dual_common_ball", %column "dual_max_column",
     %sign "dual_sign", %fro "dual_frobenius", %nuclear "dual_spectral",
     %diameter "diameter", %separation "separation", %rho "rho",
@@ -42,7 +43,9 @@ optim.rule @head(%u: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
   %u1 = geo.apply %u, %s decay(%lr, %wd)
   %ratio, %rows = geo.measure_certificate %c
   %dual = geo.dual_norm %b1 {ball = "common_ball"}
-  optim.yield %u1, %b1 measures(%ratio "certificate", %rows "effective_rows", %dual "dual")
+  %least, %most = geo.measure_tension %b1
+  optim.yield %u1, %b1 measures(%ratio "certificate", %rows "effective_rows", %dual "dual",
+                                %least "tension_lower", %most "tension_upper")
 }
 
 optim.rule @none(%u: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {

@@ -1,0 +1,126 @@
+//===- Cover.cpp - which part of a parameter each matrix is ---------------===//
+//
+// Part of the Steep project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/Plan.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace steepc {
+
+void findColumns(Plan &plan) {
+  for (const Batch &batch : plan.batches)
+    for (auto [index, column] :
+         llvm::zip_equal(batch.parameters, batch.columns)) {
+      Parameter &parameter = plan.parameters[index];
+      parameter.columns =
+          std::max(parameter.columns, column + batch.matrixColumns);
+      parameter.columnBlocks.push_back(column);
+    }
+  for (Parameter &parameter : plan.parameters) {
+    llvm::sort(parameter.columnBlocks);
+    parameter.columnBlocks.erase(llvm::unique(parameter.columnBlocks),
+                                 parameter.columnBlocks.end());
+  }
+  for (Batch &batch : plan.batches)
+    for (auto [index, column] :
+         llvm::zip_equal(batch.parameters, batch.columns)) {
+      ArrayRef<int64_t> blocks = plan.parameters[index].columnBlocks;
+      batch.columnBlocks.push_back(llvm::lower_bound(blocks, column) -
+                                   blocks.begin());
+    }
+}
+
+/// Begin and end of runs that should follow one another, from 0 to `size`.
+using Runs = std::map<int64_t, int64_t>;
+
+static LogicalResult checkRuns(const Runs &runs, int64_t size, StringRef unit,
+                               const Parameter &parameter, Operation *spec) {
+  int64_t at = 0;
+  for (auto [begin, end] : runs) {
+    if (begin != at)
+      return spec->emitOpError("expected the matrices of the parameter \"")
+             << parameter.name << "\" to follow one another, but " << unit
+             << " " << at << " and " << begin << " differ";
+    at = end;
+  }
+  if (at != size)
+    return spec->emitOpError("expected matrices of ")
+           << size << " " << unit << " in all for the parameter \""
+           << parameter.name << "\", but got " << at;
+  return success();
+}
+
+LogicalResult checkCover(const Plan &plan, Operation *spec) {
+  // Of each parameter, the runs of columns, and of rows in each of them.
+  std::vector<Runs> columns(plan.parameters.size());
+  std::vector<std::map<int64_t, Runs>> rows(plan.parameters.size());
+  for (const Batch &batch : plan.batches)
+    for (auto [parameter, row, column] :
+         llvm::zip_equal(batch.parameters, batch.rows, batch.columns)) {
+      columns[parameter][column] = column + batch.matrixColumns;
+      rows[parameter][column][row] = row + batch.matrixRows;
+    }
+  for (auto [parameter, across, down] :
+       llvm::zip_equal(plan.parameters, columns, rows)) {
+    if (across.empty())
+      return spec->emitOpError("has no batch for the parameter \"")
+             << parameter.name << "\"";
+    if (parameter.elements() % parameter.columns != 0)
+      return spec->emitOpError("has matrices of ")
+             << parameter.columns << " columns in all for the parameter \""
+             << parameter.name << "\", which has " << parameter.elements()
+             << " elements";
+    if (failed(
+            checkRuns(across, parameter.columns, "columns", parameter, spec)))
+      return failure();
+    for (const auto &[column, runs] : down)
+      if (failed(checkRuns(runs, parameter.elements() / parameter.columns,
+                           "rows", parameter, spec)))
+        return failure();
+  }
+  return success();
+}
+
+/// Bytes that copies of one matrix take for this many columns of it.
+static int64_t copyBytes(const Batch &batch, int64_t columns) {
+  return llvm::alignTo(uint64_t(batch.matrixRows) * uint64_t(columns) * 4, 64);
+}
+
+/// What Stage.c takes for a wave of these copies.
+static int64_t waveOfCopies(int64_t bytes, int64_t wave) {
+  constexpr int64_t mostBytes = int64_t(64) << 20;
+  return bytes * std::min(wave, std::max<int64_t>(1, mostBytes / bytes));
+}
+
+int64_t sizeCopies(const Plan &plan) {
+  int64_t most = 0;
+  for (const Batch &batch : plan.batches) {
+    auto isCut = [&](int64_t index) {
+      return plan.parameters[index].columns != batch.matrixColumns;
+    };
+    if (llvm::none_of(batch.parameters, isCut))
+      continue;
+    const Parameter &parameter = plan.parameters[batch.parameters.front()];
+    int64_t one = copyBytes(batch, batch.matrixColumns);
+    int64_t states = 0;
+    for (const State &state : parameter.states)
+      states += copyBytes(
+          batch, state.columns == parameter.columns ? batch.matrixColumns : 1);
+    // Gradients for the norm; a step without and with the increment.
+    most = std::max({most, waveOfCopies(one, batch.squaresWave),
+                     waveOfCopies(2 * one + states, batch.wave),
+                     waveOfCopies(3 * one + states, batch.wave)});
+  }
+  return most;
+}
+
+} // namespace steepc
