@@ -98,7 +98,7 @@ FailureOr<SmallVector<Value>> MaxColumnOp::decomposeOperation(OpBuilder &b) {
       b, loc, {{getGradient(), {0, 1}}, {divisors, {1}}},
       {{createEmpty(b, loc, getGradient()), {0, 1}}}, "pp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value quotient = arith::DivFOp::create(b, loc, v[0], v[1]);
+        Value quotient = createQuotient(b, loc, v[0], v[1], getEps());
         return {arith::MulFOp::create(b, loc, factor, quotient)};
       });
 }

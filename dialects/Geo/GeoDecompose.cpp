@@ -21,6 +21,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::geo;
@@ -30,6 +31,7 @@ using geo::detail::createElementwise;
 using geo::detail::createF32;
 using geo::detail::createF64;
 using geo::detail::createGeneric;
+using geo::detail::createQuotient;
 using geo::detail::createRowSquares;
 using geo::detail::createSize;
 using geo::detail::createZeros;
@@ -210,6 +212,11 @@ Value geo::detail::createRowSquares(OpBuilder &b, Location loc, Value matrix) {
       })[0];
 }
 
+/// Whether 1 / (norm + eps) is finite for every norm.
+static bool hasInverse(const APFloat &eps) {
+  return eps.convertToDouble() >= std::numeric_limits<float>::min();
+}
+
 Value geo::detail::createDivisors(OpBuilder &b, Location loc, Value squares,
                                   APFloat eps) {
   OpFoldResult count = tensor::getMixedSize(b, loc, squares, 0);
@@ -222,11 +229,22 @@ Value geo::detail::createDivisors(OpBuilder &b, Location loc, Value squares,
         Value root = math::SqrtOp::create(b, loc, v[0]);
         Value norm = arith::TruncFOp::create(b, loc, b.getF32Type(), root);
         if (!eps.isZero())
-          return {arith::AddFOp::create(b, loc, norm, added)};
+          norm = arith::AddFOp::create(b, loc, norm, added);
+        if (hasInverse(eps))
+          return {arith::DivFOp::create(b, loc, one, norm)};
+        if (!eps.isZero())
+          return {norm};
         Value isZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
                                              norm, zero);
         return {arith::SelectOp::create(b, loc, isZero, one, norm)};
       })[0];
+}
+
+Value geo::detail::createQuotient(OpBuilder &b, Location loc, Value element,
+                                  Value divisor, APFloat eps) {
+  return hasInverse(eps)
+             ? arith::MulFOp::create(b, loc, element, divisor).getResult()
+             : arith::DivFOp::create(b, loc, element, divisor).getResult();
 }
 
 Values RowSquaresOp::decomposeOperation(OpBuilder &b) {
@@ -276,8 +294,8 @@ Values NormalizeRowsOp::decomposeOperation(OpBuilder &b) {
   return createGeneric(
       b, loc, {{getInput(), {0, 1}}, {divisors, {0}}},
       {{geo::detail::createEmpty(b, loc, getInput()), {0, 1}}}, "pp",
-      [](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        return {arith::DivFOp::create(b, loc, v[0], v[1])};
+      [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
+        return {createQuotient(b, loc, v[0], v[1], getEps())};
       });
 }
 
@@ -292,7 +310,7 @@ Values MaxRowOp::decomposeOperation(OpBuilder &b) {
       b, loc, {{getGradient(), {0, 1}}, {divisors, {0}}},
       {{geo::detail::createEmpty(b, loc, getGradient()), {0, 1}}}, "pp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        Value quotient = arith::DivFOp::create(b, loc, v[0], v[1]);
+        Value quotient = createQuotient(b, loc, v[0], v[1], getEps());
         return {arith::MulFOp::create(b, loc, factor, quotient)};
       });
 }

@@ -154,9 +154,14 @@ Value createColumnSums(OpBuilder &b, Location loc, Value matrix,
 /// The sums of the squares of every row, in f64, as linalg.
 Value createRowSquares(OpBuilder &b, Location loc, Value matrix);
 
-/// The norms of rows or columns from the sums of their squares, plus `eps`, in
-/// f32; 1 where that is zero, so that what is divided stays zero.
+/// What divides rows or columns by their norms, from the sums of their squares:
+/// a number each in f32, which createQuotient() takes. It is 1 / (norm + eps),
+/// so that an element costs a multiplication; where eps does not keep that from
+/// overflowing, norm + eps, and 1 where that is zero, so that zero stays zero.
 Value createDivisors(OpBuilder &b, Location loc, Value squares, APFloat eps);
+/// An element of such a row or column, divided.
+Value createQuotient(OpBuilder &b, Location loc, Value element, Value divisor,
+                     APFloat eps);
 
 /// What a matrix is divided by: `factor ||G||_F + eps`, or with a relative eps
 /// `factor ||G||_F (1 + eps)`.

@@ -7,6 +7,7 @@
 #include "dialects/Block/Block.h"
 #include "passes/Block/Cleanup.h"
 #include "passes/Block/Config.h"
+#include "passes/Block/Interleave.h"
 #include "passes/Block/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,6 +15,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -65,6 +68,8 @@ public:
   void replaceCalls(func::FuncOp kernel);
 
 private:
+  bool isMade(BlockArgument argument);
+  Value isReaders(scf::ForallOp into);
   void cloneBody(unsigned which, scf::ForallOp into, IRMapping mapping);
 
   func::CallOp calls[2];
@@ -85,21 +90,47 @@ std::string Chain::key() {
   return text;
 }
 
+/// Whether memory is written through `value` or a view of it.
+static bool isWritten(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (auto view = dyn_cast<ViewLikeOpInterface>(user))
+      return view.getViewSource() == value && isWritten(user->getResult(0));
+    auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+    return effects &&
+           effects.getEffectOnValue<MemoryEffects::Write>(value).has_value();
+  });
+}
+
+/// Whether the maker writes what the reader has as `argument`.
+bool Chain::isMade(BlockArgument argument) {
+  Value operand = calls[1].getOperand(argument.getArgNumber());
+  return llvm::any_of(
+      llvm::zip_equal(kernels[0].getArguments(), calls[0].getOperands()),
+      [&](auto pair) {
+        return std::get<1>(pair) == operand && isWritten(std::get<0>(pair));
+      });
+}
+
+/// Whether a block is one that the reader has too; null where all are.
+Value Chain::isReaders(scf::ForallOp into) {
+  if (getGrid(kernels[1]) == getGrid(kernels[0]))
+    return {};
+  OpBuilder b(into.getTerminator());
+  Location loc = kernels[1].getLoc();
+  Value blocks = arith::ConstantIndexOp::create(b, loc, getGrid(kernels[1]));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                               into.getInductionVar(0), blocks);
+}
+
 /// The blocks of one kernel inside of the common loop; where it has fewer,
 /// under a condition.
 void Chain::cloneBody(unsigned which, scf::ForallOp into, IRMapping mapping) {
-  func::FuncOp kernel = kernels[which];
-  scf::ForallOp forall = getForall(kernel);
+  scf::ForallOp forall = getForall(kernels[which]);
+  Value inside = which == 1 ? isReaders(into) : Value();
   OpBuilder b(into.getTerminator());
-  Location loc = kernel.getLoc();
-  mapping.map(forall.getInductionVar(0), into.getInductionVar(0));
-  OpBuilder::InsertionGuard guard(b);
-  if (getGrid(kernel) < getGrid(kernels[0])) {
-    Value blocks = arith::ConstantIndexOp::create(b, loc, getGrid(kernel));
-    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                         into.getInductionVar(0), blocks);
-    b.setInsertionPointToStart(scf::IfOp::create(b, loc, inside).thenBlock());
-  }
+  if (inside)
+    b.setInsertionPointToStart(
+        scf::IfOp::create(b, forall.getLoc(), inside).thenBlock());
   for (Operation &op : forall.getBody()->without_terminator())
     b.clone(op, mapping);
 }
@@ -135,6 +166,18 @@ func::FuncOp Chain::build() {
       scf::ForallOp::create(b, model.getLoc(), model.getMixedUpperBound(),
                             ValueRange(), model.getMapping());
   func::ReturnOp::create(b, chained.getLoc());
+  for (unsigned which : {0u, 1u})
+    mappings[which].map(getForall(kernels[which]).getInductionVar(0),
+                        forall.getInductionVar(0));
+  auto group =
+      kernels[0]->getAttrOfType<IntegerAttr>(BlockDialect::groupAttrName);
+  if (auto together = Interleaving::find(
+          getForall(kernels[0]), getForall(kernels[1]), group.getInt(),
+          [&](BlockArgument argument) { return isMade(argument); })) {
+    together->emit(forall, mappings[0], mappings[1], isReaders(forall));
+    eraseDead(chained);
+    return chained;
+  }
   for (unsigned which : {0u, 1u})
     cloneBody(which, forall, mappings[which]);
   return chained;

@@ -323,7 +323,10 @@ LogicalResult VectorEmitter::emitColumnSum(linalg::LinalgOp op,
   }
   bool product = linalg::isaContractionOpInterface(op);
   int64_t depth = getReductionExtent(op);
-  int64_t unroll = depth % 4 == 0 ? 4 : 1;
+  // Sums of groups of rows take a row at a time: block-chain-kernels lets each
+  // follow what makes the row.
+  bool hasGroups = !product && op.getNumLoops() > 2;
+  int64_t unroll = depth % 4 == 0 && !hasGroups ? 4 : 1;
   auto loop = scf::ForOp::create(builder, loc, constant(0), constant(depth),
                                  constant(unroll), accumulators);
   {

@@ -51,19 +51,20 @@ def BlockToCPU : Pass<"block-to-cpu", "::mlir::ModuleOp"> {
 def PrefetchRows : Pass<"block-prefetch-rows", "::mlir::func::FuncOp"> {
   let summary = "ask for rows before they are walked over";
   let description = [{
-    Where a kernel walks over a row more than once (a norm, then the update),
-    what only a later walk reads is asked for in the walk before it, and in the
-    last walk the first one's part of the block's next row. Memory then works in
-    all walks, also in those that wait for a division; without it each walk
-    starts with misses, since a row is shorter than what a processor needs to
-    see a pattern. Values are the same.
+    What only a later walk over a row reads (a norm, then the update) is asked for
+    in the walk before it, and in the last walk what the first one reads, a page
+    further on: one row, or as many as make 4 KiB, also of the next block. Where
+    a row is then added to column sums, one of several matrices is asked for
+    there. Memory so works in all walks, also in those that wait for a sum; without
+    it each walk starts with misses, since a processor follows a stream no further
+    than its page. Values are the same.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {     // rows of a block
       %b = memref.subview %arg0[%i, 0] [1, 512] ...
       %u = memref.subview %arg1[%i, 0] [1, 512] ...
       scf.for %j = ... { memref.prefetch %u[%c0, %j] ... ; ... read %b ... }
-      scf.for %j = ... { memref.prefetch %b_of_next_row[%c0, %j] ... ; ... read %b, %u ... }
+      scf.for %j = ... { memref.prefetch %b_two_rows_later[%c0, %j] ... ; ... read %b, %u ... }
     }
     ```
   }];

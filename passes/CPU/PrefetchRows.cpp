@@ -12,7 +12,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::block {
@@ -26,7 +25,20 @@ using namespace mlir::block;
 /// Bytes of a cache line of every x86-64 processor.
 static constexpr int64_t lineBytes = 64;
 
+/// How far ahead rows are asked for, at least: a page, beyond which a
+/// processor does not follow a stream by itself.
+static constexpr int64_t aheadBytes = 4096;
+
 namespace {
+/// A row in memory: a view of one row of an argument.
+struct Row {
+  memref::SubViewOp view;
+  Value matrix;
+  /// Its number is the sum of these.
+  SmallVector<Value, 2> offsets;
+  int64_t columns = 0;
+};
+
 /// The walks over one row that the body of a loop over rows makes.
 class RowLoop {
 public:
@@ -37,64 +49,92 @@ public:
 
 private:
   void findReads();
-  Value ofNextRow(Value row);
+  std::optional<Row> findRow(vector::TransferReadOp read, scf::ForOp walk);
+  Value emitLater(Row row, int64_t distance);
   void emit(scf::ForOp walk, Value row);
 
   scf::ForOp rows;
   SmallVector<scf::ForOp> walks;
+  /// A loop over columns after the walks that reads no row for the first time:
+  /// the row is added to sums.
+  scf::ForOp sums;
   /// Rows in memory, and the first walk that reads each.
-  llvm::MapVector<Value, unsigned> firstRead;
-  IRMapping toNextRow;
+  llvm::MapVector<Operation *, std::pair<Row, unsigned>> firstRead;
 };
 } // namespace
 
-/// A row is a view that is taken in the loop's body and is read by chunks.
+/// The row that `read` takes a chunk of, if it is contiguous and the chunks of
+/// `walk` go along it.
+std::optional<Row> RowLoop::findRow(vector::TransferReadOp read,
+                                    scf::ForOp walk) {
+  auto view = read.getBase().getDefiningOp<memref::SubViewOp>();
+  if (!view || view->getBlock() != rows.getBody() ||
+      read->getBlock() != walk.getBody() ||
+      read.getIndices().back() != walk.getInductionVar())
+    return std::nullopt;
+  Row row{view, view, {}, view.getType().getShape().back()};
+  if (view.getType().getRank() != 2 || view.getType().getDimSize(0) != 1)
+    return std::nullopt;
+  while (auto part = row.matrix.getDefiningOp<memref::SubViewOp>()) {
+    if (part.getType().getRank() != 2 || !part.hasUnitStride() ||
+        part.getStaticOffset(1) != 0 || !part.isDynamicOffset(0))
+      return std::nullopt;
+    row.offsets.push_back(part.getDynamicOffset(0));
+    row.matrix = part.getSource();
+  }
+  auto type = cast<MemRefType>(row.matrix.getType());
+  if (!isa<BlockArgument>(row.matrix) || !type.hasStaticShape() ||
+      !type.getLayout().isIdentity() || type.getDimSize(1) != row.columns)
+    return std::nullopt;
+  return row;
+}
+
+/// The first loop without results in the branch that holds it, if one does.
+static scf::ForOp findSums(Operation &op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return loop.getNumResults() == 0 ? loop : scf::ForOp();
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    for (Operation &inner : *branch.thenBlock())
+      if (auto loop = findSums(inner))
+        return loop;
+  return {};
+}
+
 void RowLoop::findReads() {
   for (auto walk : rows.getBody()->getOps<scf::ForOp>()) {
     bool hasReads = false;
     walk.walk([&](vector::TransferReadOp read) {
-      auto view = read.getBase().getDefiningOp<memref::SubViewOp>();
-      if (!view || view->getBlock() != rows.getBody() ||
-          read->getBlock() != walk.getBody())
-        return;
-      // Chunks go along the row, and the row is contiguous.
-      ArrayRef<int64_t> shape = view.getType().getShape();
-      auto [strides, offset] = view.getType().getStridesAndOffset();
-      if (shape.size() != 2 || shape[0] != 1 || strides.back() != 1 ||
-          read.getIndices().back() != walk.getInductionVar())
+      std::optional<Row> row = findRow(read, walk);
+      if (!row)
         return;
       hasReads = true;
-      firstRead.insert({view, unsigned(walks.size())});
+      firstRead.insert({row->view, {*row, unsigned(walks.size())}});
     });
     if (hasReads)
       walks.push_back(walk);
   }
+  if (!walks.empty())
+    for (Operation *op = walks.back()->getNextNode(); op && !sums;
+         op = op->getNextNode())
+      sums = findSums(*op);
 }
 
-/// The same view one iteration later; of the last row, itself.
-Value RowLoop::ofNextRow(Value row) {
-  Operation *view = row.getDefiningOp();
-  OpBuilder b(view);
-  b.setInsertionPointAfter(view);
-  Location loc = view->getLoc();
-  if (!toNextRow.contains(rows.getInductionVar())) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(rows.getBody());
-    Value next =
-        arith::AddIOp::create(b, loc, rows.getInductionVar(), rows.getStep());
-    Value last =
-        arith::SubIOp::create(b, loc, rows.getUpperBound(), rows.getStep());
-    toNextRow.map(rows.getInductionVar(),
-                  arith::MinSIOp::create(b, loc, next, last).getResult());
-  }
-  // Offsets are sums of where the block and the row in it begin.
-  for (Value operand : view->getOperands()) {
-    Operation *def = operand.getDefiningOp();
-    if (def && def->getBlock() == rows.getBody() &&
-        !toNextRow.contains(operand) && isa<arith::AddIOp>(def))
-      b.clone(*def, toNextRow);
-  }
-  return b.clone(*view, toNextRow)->getResult(0);
+/// The row `distance` rows later, also where that is another block's; of the
+/// last rows, the last.
+Value RowLoop::emitLater(Row row, int64_t distance) {
+  OpBuilder b(row.view);
+  b.setInsertionPointAfter(row.view);
+  Location loc = row.view.getLoc();
+  int64_t last = cast<MemRefType>(row.matrix.getType()).getDimSize(0) - 1;
+  Value later = arith::ConstantIndexOp::create(b, loc, distance);
+  for (Value offset : row.offsets)
+    later = arith::AddIOp::create(b, loc, offset, later);
+  later = arith::MinSIOp::create(b, loc, later,
+                                 arith::ConstantIndexOp::create(b, loc, last));
+  return memref::SubViewOp::create(
+      b, loc, row.matrix, ArrayRef<OpFoldResult>{later, b.getIndexAttr(0)},
+      {b.getIndexAttr(1), b.getIndexAttr(row.columns)},
+      {b.getIndexAttr(1), b.getIndexAttr(1)});
 }
 
 void RowLoop::emit(scf::ForOp walk, Value row) {
@@ -117,14 +157,24 @@ void RowLoop::emit(scf::ForOp walk, Value row) {
 
 unsigned RowLoop::prefetch() {
   findReads();
-  // One walk reads all rows at one pace, which processors see by themselves.
-  if (walks.size() < 2)
-    return 0;
-  for (auto [row, walk] : firstRead)
-    if (walk > 0)
-      emit(walks[walk - 1], row);
-    else
-      emit(walks.back(), ofNextRow(row));
+  unsigned later = 0;
+  for (auto &[view, entry] : firstRead)
+    later += entry.second == 0;
+  // Of several matrices, one while rows are added to sums, so that memory works
+  // then too.
+  scf::ForOp calm = later > 1 ? sums : scf::ForOp();
+  for (auto &[view, entry] : firstRead) {
+    auto &[row, walk] = entry;
+    if (walk > 0) {
+      emit(walks[walk - 1], row.view);
+      continue;
+    }
+    int64_t bytes =
+        row.columns * row.view.getType().getElementTypeBitWidth() / 8;
+    emit(calm ? calm : walks.back(),
+         emitLater(row, std::max<int64_t>(1, aheadBytes / bytes)));
+    calm = {};
+  }
   return firstRead.size();
 }
 

@@ -110,15 +110,28 @@ func.func @normalize_rows(%g: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %0 : tensor<8x4xf32>
 }
 
+// An eps whose inverse FP32 cannot hold saves no division.
+// CHECK-LABEL: func.func @tiny_eps
+// CHECK: arith.addf
+// CHECK-NEXT: linalg.yield
+// CHECK: arith.divf
+// CHECK-NEXT: arith.mulf
+func.func @tiny_eps(%g: tensor<8x4xf32>, %r: f32) -> tensor<8x4xf32> {
+  %0 = geo.max_row %g radius(%r) {eps = 1.0e-39} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// With eps a row costs one division.
 // CHECK-LABEL: func.func @max_row
 // CHECK-SAME: (%[[G:.*]]: tensor<8x4xf32>, %[[R:.*]]: f32)
 // CHECK: %[[EPS:.*]] = arith.constant 9.99999993E-9 : f32
 // CHECK: %[[NORM:.*]] = arith.truncf
-// CHECK-NEXT: arith.addf %[[NORM]], %[[EPS]] : f32
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[NORM]], %[[EPS]] : f32
+// CHECK-NEXT: arith.divf %{{.*}}, %[[SUM]] : f32
 // CHECK: %[[FACTOR:.*]] = arith.negf %[[R]] : f32
 // CHECK: linalg.generic
 // CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %[[D:.*]]: f32, %{{.*}}: f32):
-// CHECK-NEXT: %[[Q:.*]] = arith.divf %[[X]], %[[D]] : f32
+// CHECK-NEXT: %[[Q:.*]] = arith.mulf %[[X]], %[[D]] : f32
 // CHECK-NEXT: arith.mulf %[[FACTOR]], %[[Q]] : f32
 func.func @max_row(%g: tensor<8x4xf32>, %r: f32) -> tensor<8x4xf32> {
   %0 = geo.max_row %g radius(%r) {eps = 1.0e-8} : tensor<8x4xf32>
