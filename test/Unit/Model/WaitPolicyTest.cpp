@@ -6,11 +6,18 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/Model/WaitPolicy.h"
 
+#include "runtime/Core/ThreadPool.h"
+#include "runtime/Model/Parallel.h"
+
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace steep;
 
@@ -26,22 +33,60 @@ static const char childMark[] = "STEEP_TEST_WAIT_POLICY";
                  : 2);
 }();
 
-TEST(WaitPolicy, StartsTheProgramAgain) {
+/// The exit status of this program, started by limitSpinning with `arguments`.
+static int startAgain(std::vector<std::string> arguments, bool mark) {
   const pid_t child = fork();
-  ASSERT_GE(child, 0);
   if (child == 0) {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("GOMP_SPINCOUNT");
-    setenv(childMark, "1", 1);
-    char name[] = "ModelTests";
-    char *arguments[] = {name, nullptr};
-    limitSpinning(arguments);
+    if (mark)
+      setenv(childMark, "1", 1);
+    std::vector<char *> pointers;
+    for (std::string &argument : arguments)
+      pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    limitSpinning(pointers.data());
     std::_Exit(1);
   }
   int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 42);
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
+             ? WEXITSTATUS(status)
+             : -1;
+}
+
+TEST(WaitPolicy, StartsTheProgramAgain) {
+  EXPECT_EQ(startAgain({"ModelTests"}, /*mark=*/true), 42);
+}
+
+static double cpuSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+// The model's threads and the step's take turns, and then nobody has work. Of
+// the time in between, threads that went on spinning would take all. Run by the
+// next test.
+TEST(WaitPolicy, DISABLED_PoolsSleep) {
+  ThreadScope scope(2);
+  ThreadPool pool(2);
+  const auto pause = std::chrono::milliseconds(20);
+  constexpr int rounds = 20;
+  const double before = cpuSeconds();
+  for (int round = 0; round < rounds; ++round) {
+    parallelRanges(2, [](int64_t, int64_t) {});
+    pool.run(2, [](int64_t, int64_t) {});
+    std::this_thread::sleep_for(pause);
+  }
+  const double idle = rounds * std::chrono::duration<double>(pause).count();
+  EXPECT_LT(cpuSeconds() - before, 0.1 * idle);
+}
+
+TEST(WaitPolicy, PoolsDoNotSpinAgainstEachOther) {
+  EXPECT_EQ(startAgain({"ModelTests", "--gtest_also_run_disabled_tests",
+                        "--gtest_filter=WaitPolicy.DISABLED_PoolsSleep"},
+                       /*mark=*/false),
+            0);
 }
 
 TEST(WaitPolicy, LeavesTheUsersChoice) {
