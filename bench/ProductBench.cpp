@@ -7,8 +7,10 @@
 //
 // Products of matrices, compiled as an optimizer's are, beside OpenBLAS (opened
 // when the program runs, if it is there), oneDNN and a loop of multiply-adds
-// that stays in registers. One thread; the contenders alternate, medians are
-// compared, and every result is checked against OpenBLAS.
+// that stays in registers. A symmetric product alternates with the full one of
+// its shape too. One thread; the contenders alternate, medians are compared,
+// and every result is checked against OpenBLAS. Products whose names begin with
+// bf16 round their operands, for oneDNN as well, but not for OpenBLAS.
 //
 //   ProductBench [--rounds N] [--only TEXT] [--target CPU] [--json FILE]
 //
@@ -47,7 +49,8 @@ struct Kernel {
 struct Product {
   const char *name, *target;
   int64_t m, n, k;
-  bool left, right, symmetric; // which operand is transposed
+  bool left, right; // which operand is transposed
+  bool symmetric, bf16;
   int64_t workspace;
   std::vector<Kernel> kernels; // packing, then the product
 };
@@ -114,7 +117,30 @@ PEAK(peak8, "avx2,fma", __m256, 8, 12, _mm256_fmadd_ps(sum, factor, term))
 PEAK(peak4, "sse2", __m128, 4, 12, _mm_add_ps(_mm_mul_ps(sum, factor), term))
 #undef PEAK
 
-double measurePeak(const std::string &target) {
+/// The same with pairs of BF16, which count as two multiply-adds.
+__attribute__((target("avx512f,avx512bf16"))) double peakPairs() {
+  constexpr int64_t count = 12000000 / (24 * 2);
+  __m512 sums[24] = {};
+  for (__m512 &sum : sums)
+    asm volatile("" : "+v"(sum)); // not all the same
+  const __m512bh factor =
+      _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.999f), _mm512_set1_ps(0.999f));
+  const double begin = now();
+  for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 32
+    for (__m512 &sum : sums)
+      sum = _mm512_dpbf16_ps(sum, factor, factor);
+  }
+  const double seconds = now() - begin;
+  for (const __m512 &sum : sums)
+    asm volatile("" : : "v"(sum));
+  return count * 24.0 * 32 * 2 / seconds;
+}
+
+double measurePeak(const Product &product) {
+  const std::string target = product.target;
+  if (product.bf16)
+    return peakPairs();
   if (target == "x86-64" || target == "x86-64-v2")
     return peak4();
   return target != "x86-64-v3" && __builtin_cpu_supports("avx512f") ? peak16()
@@ -149,11 +175,14 @@ public:
       : engine(dnnl::engine::kind::cpu, 0), stream(engine) {
     using dnnl::memory;
     using Tag = memory::format_tag;
-    auto describe = [](int64_t rows, int64_t columns, Tag tag) {
-      return memory::desc({rows, columns}, memory::data_type::f32, tag);
+    using Type = memory::data_type;
+    auto describe = [](int64_t rows, int64_t columns, Tag tag,
+                       Type type = Type::f32) {
+      return memory::desc({rows, columns}, type, tag);
     };
-    dnnl::matmul::desc desc(describe(p.m, p.k, Tag::any),
-                            describe(p.k, p.n, Tag::any),
+    const Type operand = p.bf16 ? Type::bf16 : Type::f32;
+    dnnl::matmul::desc desc(describe(p.m, p.k, Tag::any, operand),
+                            describe(p.k, p.n, Tag::any, operand),
                             describe(p.m, p.n, Tag::ab));
     dnnl::matmul::primitive_desc primitive(desc, engine);
     name = primitive.impl_info_str();
@@ -211,14 +240,14 @@ public:
   }
 
   nlohmann::json run(const Options &options, Sgemm sgemm);
-
-private:
-  void call(const Kernel &kernel);
   void pack() {
     for (size_t i = 0; i + 1 < p.kernels.size(); ++i)
       call(p.kernels[i]);
   }
   void multiply() { call(p.kernels.back()); }
+
+private:
+  void call(const Kernel &kernel);
   void callBLAS(Sgemm sgemm);
 
   const Product &p;
@@ -244,9 +273,25 @@ void Contest::callBLAS(Sgemm sgemm) {
         int(p.right ? p.k : p.n), 0, expected.get(), int(p.n));
 }
 
+/// For a symmetric product, the full one of its shape.
+const Product *findFull(const Product &p) {
+  if (!p.symmetric)
+    return nullptr;
+  for (const Product &other : products())
+    if (std::string("tn") + (p.name + 2) == other.name &&
+        std::string(p.target) == other.target)
+      return &other;
+  return nullptr;
+}
+
 nlohmann::json Contest::run(const Options &options, Sgemm sgemm) {
   OneDNN library(p, a.get(), p.symmetric ? a.get() : b.get());
-  std::vector<double> prepacked, packing, dnnl, blas, peak;
+  std::vector<double> prepacked, packing, dnnl, blas, peak, full;
+  std::unique_ptr<Contest> other;
+  if (const Product *product = findFull(p)) {
+    other = std::make_unique<Contest>(*product);
+    other->pack();
+  }
   auto time = [](std::vector<double> &list, const std::function<void()> &body) {
     double begin = now();
     body();
@@ -255,14 +300,16 @@ nlohmann::json Contest::run(const Options &options, Sgemm sgemm) {
   pack();
   for (int round = -1; round < options.rounds; ++round) {
     if (round == 0)
-      for (auto *list : {&prepacked, &packing, &dnnl, &blas, &peak})
+      for (auto *list : {&prepacked, &packing, &dnnl, &blas, &peak, &full})
         list->clear();
     time(prepacked, [&] { multiply(); });
+    if (other)
+      time(full, [&] { other->multiply(); });
     time(dnnl, [&] { library.run(); });
     time(packing, [&] { pack(), multiply(); });
     if (sgemm)
       time(blas, [&] { callBLAS(sgemm); });
-    peak.push_back(measurePeak(p.target));
+    peak.push_back(measurePeak(p));
   }
   double wrong = 0;
   if (sgemm)
@@ -285,6 +332,8 @@ nlohmann::json Contest::run(const Options &options, Sgemm sgemm) {
     row["openblas_gflops"] = flops / median(blas) / 1e9;
     row["packing_of_openblas"] = median(blas) / whole;
   }
+  if (other)
+    row["time_of_full"] = ours / median(full);
   return row;
 }
 
@@ -306,13 +355,21 @@ Options parse(int argc, char **argv) {
   return options;
 }
 
+/// oneDNN computes on as many threads as OpenMP has.
+void useOneThread() {
+  if (auto threads = reinterpret_cast<void (*)(int)>(
+          dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
+    threads(1);
+}
+
 void run(const Options &options) {
+  useOneThread();
   std::string core = "absent";
   Sgemm sgemm = openBLAS(core);
-  std::printf("OpenBLAS core: %s\n%-10s %-18s %7s %7s %7s %7s %7s | %7s %7s "
-              "%7s\n",
+  std::printf("OpenBLAS core: %s\n%-10s %-22s %7s %7s %7s %7s %7s | %7s %7s "
+              "%7s %7s\n",
               core.c_str(), "target", "product", "GF/s", "+pack", "peak",
-              "oneDNN", "BLAS", "of peak", "of DNN", "of BLAS");
+              "oneDNN", "BLAS", "of peak", "of DNN", "of BLAS", "of full");
   nlohmann::json rows = nlohmann::json::array();
   for (const Product &product : products()) {
     if (std::string(product.name).find(options.only) == std::string::npos ||
@@ -320,13 +377,13 @@ void run(const Options &options) {
       continue;
     nlohmann::json row = Contest(product).run(options, sgemm);
     auto number = [&](const char *key) { return row.value(key, 0.0); };
-    std::printf("%-10s %-18s %7.1f %7.1f %7.1f %7.1f %7.1f | %7.3f %7.3f "
-                "%7.3f  %s%s\n",
+    std::printf("%-10s %-22s %7.1f %7.1f %7.1f %7.1f %7.1f | %7.3f %7.3f "
+                "%7.3f %7.3f  %s%s\n",
                 product.target, product.name, number("gflops"),
                 number("gflops_packing"), number("peak_gflops"),
                 number("onednn_gflops"), number("openblas_gflops"),
                 number("of_peak"), number("of_onednn"),
-                number("packing_of_openblas"),
+                number("packing_of_openblas"), number("time_of_full"),
                 row["onednn"].get<std::string>().c_str(),
                 number("error") == 0 ? "" : "  WRONG");
     std::fflush(stdout);

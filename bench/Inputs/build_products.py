@@ -39,9 +39,12 @@ def main():
     prefix = re.sub(r"\W", "_", target)
     rows, objects = [], []
     with tempfile.TemporaryDirectory() as folder:
+        dot = target == "native" and "avx512_bf16" in open("/proc/cpuinfo").read()
         for entry in products.PRODUCTS:
-            name, m, n, k, left, right, symmetric = entry
-            block = run([opt, "-", f"--steep-geo-to-block=lanes={lanes} registers={registers} l2={l2}"],
+            name, m, n, k, left, right, symmetric, bf16 = entry
+            if bf16 and not dot:
+                continue
+            block = run([opt, "-", f"--steep-geo-to-block=lanes={lanes} registers={registers} l2={l2} dot-bf16={str(dot).lower()}"],
                         products.product(*entry))
             workspace, calls = read_step(block, name)
             grids = dict(re.findall(r"func\.func @(\w+)\(.*block\.grid = (\d+)", block))
@@ -58,7 +61,7 @@ def main():
             for kernel in grids:
                 rows.append(f'extern "C" void {prefix}_{kernel}(void **, int64_t, int64_t);')
             rows.append(f'static const Product {prefix}_{name} = {{"{name}", "{target}", {m}, {n}, {k}, '
-                        f'{int(left)}, {int(right)}, {int(symmetric)}, {workspace}, {{{entries}}}}};')
+                        f'{int(left)}, {int(right)}, {int(symmetric)}, {int(bf16)}, {workspace}, {{{entries}}}}};')
             rows.append(f'static const bool {prefix}_{name}_added = addProduct({prefix}_{name});')
         run(["ld", "-r", "-o", obj] + objects)
     with open(table, "w") as file:
