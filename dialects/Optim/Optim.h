@@ -32,6 +32,7 @@ namespace mlir::optim {
 inline constexpr llvm::StringLiteral kRoleAttr("optim.role");
 inline constexpr llvm::StringLiteral kStateAttr("optim.state");
 inline constexpr llvm::StringLiteral kConventionAttr("optim.convention");
+inline constexpr llvm::StringLiteral kBetaAttr("optim.beta");
 inline constexpr llvm::StringLiteral kRuleAttr("optim.rule");
 inline constexpr llvm::StringLiteral kCountAttr("optim.count");
 

@@ -40,6 +40,10 @@ static LogicalResult verifySignatureAttr(Operation *op, NamedAttribute attr) {
         !llvm::is_contained({"sum", "ema", "adam", "other"}, value.getValue()))
       return fail() << "\"sum\", \"ema\", \"adam\" or \"other\", but got "
                     << attr.getValue();
+  } else if (name == kBetaAttr) {
+    auto beta = dyn_cast<FloatAttr>(attr.getValue());
+    if (!beta || !beta.getType().isF64())
+      return fail() << "a number of type f64, but got " << attr.getValue();
   } else if (name == kStateAttr) {
     if (!value || value.empty())
       return fail() << "the name of a state, but got " << attr.getValue();

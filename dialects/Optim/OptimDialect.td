@@ -39,6 +39,7 @@ def Optim_Dialect : Dialect {
     | `optim.role`       | argument, result  | `"weight"`, `"gradient"`, `"state"`, `"lr"`, `"wd"`, `"clip"`, `"step"`, `"update"`, `"squares"`, `"workspace"` |
     | `optim.state`      | state argument    | the name of the state, `"momentum_buffer"` |
     | `optim.convention` | state argument    | how the state is averaged: `"sum"`, `"ema"`, `"adam"`, `"other"` |
+    | `optim.beta`       | state argument    | the weight of what was averaged before, where it is one constant |
     | `optim.rule`       | function          | the name of the rule it was made from |
     | `optim.count`      | function          | number of matrices in its batch |
 

@@ -154,6 +154,7 @@ void ManifestWriter::writeRecipe() {
         writer.number("lr", group.lr);
         writer.number("wd", group.wd);
         json.attribute("decays", group.decays);
+        json.attribute("counts", group.counts);
       });
   });
 }
@@ -177,6 +178,8 @@ void ManifestWriter::writeParameters() {
               writer.list("shape", state.shape);
               json.attribute("dtype", "F32");
               json.attribute("convention", state.convention);
+              if (state.beta)
+                writer.number("beta", *state.beta);
             });
         });
       });

@@ -31,20 +31,6 @@ using namespace mlir;
 
 namespace steepc {
 
-// The numbers stand in two languages; the compiler compares them.
-static_assert(int64_t(SlotKind::Weight) == STEEP_SLOT_WEIGHT);
-static_assert(int64_t(SlotKind::Gradient) == STEEP_SLOT_GRADIENT);
-static_assert(int64_t(SlotKind::State) == STEEP_SLOT_STATE);
-static_assert(int64_t(SlotKind::Update) == STEEP_SLOT_UPDATE);
-static_assert(int64_t(SlotKind::Squares) == STEEP_SLOT_SQUARES);
-static_assert(int64_t(SlotKind::Workspace) == STEEP_SLOT_WORKSPACE);
-static_assert(int64_t(SlotKind::LR) == STEEP_SLOT_LR);
-static_assert(int64_t(SlotKind::WD) == STEEP_SLOT_WD);
-static_assert(int64_t(SlotKind::Clip) == STEEP_SLOT_CLIP);
-static_assert(int64_t(SlotKind::Step) == STEEP_SLOT_STEP);
-static_assert(int64_t(SlotKind::Constant) == STEEP_SLOT_CONSTANT);
-static_assert(int64_t(SlotKind::Measure) == STEEP_SLOT_MEASURE);
-
 /// A wave keeps this many threads busy even where one matrix is one block, and
 /// takes no more than this much workspace where matrices are large.
 static constexpr int64_t leastWave = 8, waveBytes = int64_t(64) << 20;
@@ -415,6 +401,8 @@ LogicalResult PlanReader::readStates(func::FuncOp function,
     if (auto convention =
             function.getArgAttrOfType<StringAttr>(i, "optim.convention"))
       state.convention = convention.str();
+    if (auto beta = function.getArgAttrOfType<FloatAttr>(i, "optim.beta"))
+      state.beta = beta.getValueAsDouble();
     state.shape = type.getShape().vec();
     state.columns = type.getDimSize(1);
     states.push_back(std::move(state));
@@ -476,11 +464,10 @@ void PlanReader::readWholeStates() {
   }
 }
 
-static bool decays(const StepFunction &function) {
-  return llvm::any_of(function.kernels, [](const Kernel &kernel) {
-    return llvm::any_of(kernel.slots, [](const Slot &slot) {
-      return slot.kind == SlotKind::WD;
-    });
+static bool reads(const StepFunction &function, SlotKind kind) {
+  return llvm::any_of(function.kernels, [&](const Kernel &kernel) {
+    return llvm::any_of(kernel.slots,
+                        [&](const Slot &slot) { return slot.kind == kind; });
   });
 }
 
@@ -500,7 +487,9 @@ LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
   batch.rows.push_back(op.getFirstRow(index));
   batch.columns.push_back(op.getFirstColumn(index));
   Group &group = plan.groups[parameter.group];
-  group.decays |= decays(plan.functions[batch.plain]);
+  const StepFunction &function = plan.functions[batch.plain];
+  group.decays |= reads(function, SlotKind::WD);
+  group.counts |= reads(function, SlotKind::Step);
   batch.rule = group.rule;
   return success();
 }

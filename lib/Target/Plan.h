@@ -71,7 +71,8 @@ struct StepFunction {
 
 struct State {
   std::string name;
-  std::string convention; ///< "sum", "ema", "adam" or empty
+  std::string convention;     ///< "sum", "ema", "adam" or empty
+  std::optional<double> beta; ///< of what was averaged before
   std::vector<int64_t> shape;
   int64_t columns = 0; ///< elements of a row of it, seen as one matrix
   int64_t elements() const;
@@ -94,6 +95,7 @@ struct Group {
   std::string name, rule;
   double lr = 0, wd = 0;
   bool decays = false; ///< its rule uses the weight decay
+  bool counts = false; ///< its rule uses the number of the update
 };
 
 /// Matrices of one shape and rule; functions are indices into the plan's.

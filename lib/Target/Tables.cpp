@@ -11,11 +11,26 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/Tables.h"
 
+#include "lib/Target/Host/Tables.h"
 #include "lib/Target/TableConstants.h"
 
 using namespace llvm;
 
 namespace steepc {
+
+// The numbers stand in two languages; the compiler compares them.
+static_assert(int64_t(SlotKind::Weight) == STEEP_SLOT_WEIGHT);
+static_assert(int64_t(SlotKind::Gradient) == STEEP_SLOT_GRADIENT);
+static_assert(int64_t(SlotKind::State) == STEEP_SLOT_STATE);
+static_assert(int64_t(SlotKind::Update) == STEEP_SLOT_UPDATE);
+static_assert(int64_t(SlotKind::Squares) == STEEP_SLOT_SQUARES);
+static_assert(int64_t(SlotKind::Workspace) == STEEP_SLOT_WORKSPACE);
+static_assert(int64_t(SlotKind::LR) == STEEP_SLOT_LR);
+static_assert(int64_t(SlotKind::WD) == STEEP_SLOT_WD);
+static_assert(int64_t(SlotKind::Clip) == STEEP_SLOT_CLIP);
+static_assert(int64_t(SlotKind::Step) == STEEP_SLOT_STEP);
+static_assert(int64_t(SlotKind::Constant) == STEEP_SLOT_CONSTANT);
+static_assert(int64_t(SlotKind::Measure) == STEEP_SLOT_MEASURE);
 
 namespace {
 

@@ -54,17 +54,27 @@ static LogicalResult checkRule(RuleOp rule) {
 
 /// How a state is averaged: checkpoints of one convention are not those of
 /// another.
-static StringRef getConvention(BlockArgument state, Value update) {
+struct Average {
+  StringRef convention = "other";
+  FloatAttr beta = {}; ///< none: there is not one constant
+};
+
+static Average getAverage(BlockArgument state, Value update) {
   Operation *op = update.getDefiningOp();
   if (auto ema = dyn_cast_or_null<geo::EmaOp>(op))
-    return ema.getBuffer() == state ? "ema" : "other";
+    if (ema.getBuffer() == state)
+      return {"ema", ema.getBetaAttr()};
   if (auto ema = dyn_cast_or_null<geo::SwitchedEmaOp>(op))
-    return ema.getBuffer() == state ? "ema" : "other";
+    if (ema.getBuffer() == state)
+      return {"ema"};
   if (auto momentum = dyn_cast_or_null<geo::MomentumOp>(op))
-    return momentum.getBuffer() == state && momentum.getResult() == update
-               ? "sum"
-               : "other";
-  return isa_and_nonnull<geo::AdamWOp>(op) ? "adam" : "other";
+    if (momentum.getBuffer() == state && momentum.getResult() == update)
+      return {"sum", momentum.getBetaAttr()};
+  if (auto adamw = dyn_cast_or_null<geo::AdamWOp>(op))
+    return {"adam", cast<OpResult>(update).getResultNumber() == 1
+                        ? adamw.getBeta1Attr()
+                        : adamw.getBeta2Attr()};
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,12 +214,14 @@ SmallVector<DictionaryAttr> Instantiator::getArgumentAttrs(RuleOp rule,
   for (auto [state, name, update] :
        llvm::zip(rule.getStates(), rule.getStateNames(),
                  rule.getYield().getValues().drop_front())) {
-    StringRef convention = getConvention(state, update);
-    attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(kConventionAttr,
-                              builder.getStringAttr(convention)),
-         builder.getNamedAttr(kRoleAttr, builder.getStringAttr("state")),
-         builder.getNamedAttr(kStateAttr, name)}));
+    Average average = getAverage(state, update);
+    NamedAttrList list;
+    if (average.beta)
+      list.set(kBetaAttr, average.beta);
+    list.set(kConventionAttr, builder.getStringAttr(average.convention));
+    list.set(kRoleAttr, builder.getStringAttr("state"));
+    list.set(kStateAttr, name);
+    attributes.push_back(list.getDictionary(builder.getContext()));
   }
   for (StringRef role : {"lr", "wd", "clip", "step"})
     attributes.push_back(getRole(builder, role));

@@ -20,11 +20,13 @@ from ._error import SteepError
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """A state of a parameter: PyTorch's name, shape, and how it is averaged."""
+    """A state of a parameter: PyTorch's name, shape, and how it is averaged; `beta` is
+    the weight of what was averaged before, where it is one constant."""
 
     name: str
     shape: tuple[int, ...]
     convention: str
+    beta: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,12 +42,14 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """A group of the spec, with its default learning rate and decay."""
+    """A group of the spec, with its default learning rate and decay. `counts`: its
+    rule reads the number of the update."""
 
     name: str
     rule: str
     lr: float
     wd: float
+    counts: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +71,13 @@ class Artefact:
         self.name: str = manifest["name"]
         self._library = library
         self.groups = tuple(
-            Group(g["name"], g["rule"], float(g["lr"]), float(g["wd"]))
+            Group(
+                g["name"],
+                g["rule"],
+                float(g["lr"]),
+                float(g["wd"]),
+                g.get("counts", True),
+            )
             for g in manifest["groups"]
         )
         numbers = {group.name: i for i, group in enumerate(self.groups)}
@@ -78,7 +88,7 @@ class Artefact:
                 numbers[p["group"]],
                 p["rule"],
                 tuple(
-                    State(s["name"], tuple(s["shape"]), s["convention"])
+                    State(s["name"], tuple(s["shape"]), s["convention"], s.get("beta"))
                     for s in p["states"]
                 ),
             )

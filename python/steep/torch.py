@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from . import _parameters
+from . import _parameters, _torch_states
 from ._artefact import Artefact, Parameter, Report, Stepper
 from ._compile import compile_text, read_spec
 from ._error import SteepError
@@ -26,7 +26,7 @@ from ._parameters import Named, Rates
 __all__ = ["Optimizer"]
 
 # What a copy of an optimizer keeps beside PyTorch's own.
-_KEPT = ("_spec", "_title", "_target", "_threads", "_tied", "_last", "_ready")
+_KEPT = ("_spec", "_title", "_target", "_threads", "_tied", "_order", "_last", "_ready")
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -54,7 +54,7 @@ class Optimizer(torch.optim.Optimizer):
         named, tied = _parameters.split_tied(named_parameters)
         self._spec, self._title = read_spec(spec)
         self._target, self._threads = target, threads
-        self._tied = tied
+        self._tied, self._order = tied, [name for name, _ in named]
         self._engine: _Engine | None = None
         self._last: Report | None = None
         self._artefact: Artefact | None = self._compile(named)
@@ -122,6 +122,7 @@ class Optimizer(torch.optim.Optimizer):
             group["param_names"].append(name)
         self._artefact, self._engine = artefact, None
         self._tied.update(tied)
+        self._order += [name for name, _ in named]
 
     def _named(self) -> list[tuple[str, torch.Tensor]]:
         return [
@@ -180,7 +181,13 @@ class Optimizer(torch.optim.Optimizer):
         self._engine = None
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Refuses states that are averaged in another way than the spec's."""
+        """Refuses states that are averaged in another way than the spec's.
+
+        What torch.optim's AdamW, Adam, Muon or SGD saved is taken where a state of the
+        same name is averaged alike, with its learning rates and weight decays.
+        """
+        if not _torch_states.is_own(state_dict):
+            state_dict = _torch_states.translate(self, [state_dict])
         for own, saved in zip(
             self.param_groups, state_dict["param_groups"], strict=False
         ):
@@ -191,6 +198,11 @@ class Optimizer(torch.optim.Optimizer):
             super().load_state_dict(state_dict)
         finally:
             hook.remove()
+
+    def load_torch_state_dicts(self, *state_dicts: dict[str, Any]) -> None:
+        """Takes what several of torch.optim's optimizers saved, each of which had a
+        part of the parameters by name."""
+        self.load_state_dict(_torch_states.translate(self, state_dicts))
 
     def save_safetensors(self, path: str | os.PathLike[str]) -> None:
         """Writes all states as `steep-train` does (optimizer.safetensors)."""

@@ -27,7 +27,7 @@ optim.spec @shapes {
 // CHECK-LABEL: func.func @muon_8x4(
 // CHECK-SAME:    %[[W:[^:]*]]: tensor<8x4xf32> {optim.role = "weight"}
 // CHECK-SAME:    %[[G:[^:]*]]: tensor<8x4xf32> {optim.role = "gradient"}
-// CHECK-SAME:    %[[B:[^:]*]]: tensor<8x4xf32> {optim.convention = "sum", optim.role = "state", optim.state = "momentum_buffer"}
+// CHECK-SAME:    %[[B:[^:]*]]: tensor<8x4xf32> {optim.beta = 0.94{{[0-9]+}} : f64, optim.convention = "sum", optim.role = "state", optim.state = "momentum_buffer"}
 // CHECK-SAME:    %[[LR:[^:]*]]: f32 {optim.role = "lr"}
 // CHECK-SAME:    %[[WD:[^:]*]]: f32 {optim.role = "wd"}
 // CHECK-SAME:    %[[CLIP:[^:]*]]: f32 {optim.role = "clip"}
@@ -62,7 +62,7 @@ optim.spec @shapes {
 // CHECK-LABEL: func.func @rownorm_8x4(
 // CHECK-SAME:    {geo.facts = [#geo.shift_invariant], optim.role = "weight"}
 // CHECK-SAME:    {geo.facts = [#geo.zero_column_sum], optim.role = "gradient"}
-// CHECK-SAME:    {optim.convention = "ema", optim.role = "state", optim.state = "momentum_buffer"}
+// CHECK-SAME:    {optim.beta = 0.94{{[0-9]+}} : f64, optim.convention = "ema", optim.role = "state", optim.state = "momentum_buffer"}
 // CHECK-LABEL: func.func @rownorm_8x4_update(
 // CHECK-SAME:    {geo.facts = [#geo.shift_invariant], optim.role = "weight"}
 // CHECK-NOT:   func.func
@@ -133,8 +133,8 @@ optim.rule @r(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %h: !optim.scalars) {
 
 // Results are inferred where an op can do so, and other conventions are named.
 // CHECK-LABEL: func.func @r_8x4(
-// CHECK-SAME:    {optim.convention = "adam", optim.role = "state", optim.state = "m"}
-// CHECK-SAME:    {optim.convention = "adam", optim.role = "state", optim.state = "v"}
+// CHECK-SAME:    {optim.beta = 9.000000e-01 : f64, optim.convention = "adam", optim.role = "state", optim.state = "m"}
+// CHECK-SAME:    {optim.beta = 0.998{{9+}} : f64, optim.convention = "adam", optim.role = "state", optim.state = "v"}
 // CHECK-SAME:    {optim.convention = "other", optim.role = "state", optim.state = "last"}
 // CHECK:         geo.row_squares %{{.*}} : tensor<8x4xf32>
 // CHECK-NEXT:    tensor.dim %{{.*}}, %{{.*}} : tensor<8xf64>

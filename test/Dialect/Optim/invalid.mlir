@@ -54,6 +54,11 @@ func.func private @f(tensor<8x4xf32> {optim.convention = "mean"})
 
 // -----
 
+// expected-error@+1 {{expected 'optim.beta' to be a number of type f64, but got "half"}}
+func.func private @f(tensor<8x4xf32> {optim.beta = "half"})
+
+// -----
+
 // expected-error@+1 {{expected 'optim.state' to be the name of a state, but got ""}}
 func.func private @f(tensor<8x4xf32> {optim.state = ""})
 
