@@ -50,7 +50,13 @@ class Optimizer(torch.optim.Optimizer):
         weight_decay: Rates = None,
         threads: int | None = None,
         target: str = "native",
+        **others: Any,
     ):
+        for option in others:
+            raise SteepError(
+                f"steep.torch.Optimizer has no option '{option}': what a step does is "
+                "the spec's, and its options are lr, weight_decay, threads and target"
+            )
         named, tied = _parameters.split_tied(named_parameters)
         self._spec, self._title = read_spec(spec)
         self._target, self._threads = target, threads
@@ -250,13 +256,15 @@ class _Kept:
 
 
 def _keep_states(optimizer: Optimizer, state_dict: dict[str, Any]) -> dict[str, Any]:
+    def keep(name: str, value: Any) -> Any:
+        if name == "step" and isinstance(value, (int, float)):
+            value = torch.tensor(float(value), dtype=torch.float32)
+        if not isinstance(value, torch.Tensor):
+            return value
+        return _Kept(value.to("cpu", torch.float32))
+
     states = {
-        parameter: {
-            name: _Kept(value.to("cpu", torch.float32))
-            if isinstance(value, torch.Tensor)
-            else value
-            for name, value in state.items()
-        }
+        parameter: {name: keep(name, value) for name, value in state.items()}
         for parameter, state in state_dict["state"].items()
     }
     return {**state_dict, "state": states}
@@ -283,7 +291,7 @@ class _Engine:
         self.planned = b""
         # One tensor, of which every state's `step` is an element: they count in
         # one operation.
-        self.steps = torch.zeros(len(self.parameters))
+        self.steps = torch.zeros(len(self.parameters), dtype=torch.float32)
         for i, parameter in enumerate(self.parameters):
             if optimizer.state.get(parameter):
                 state = optimizer.state[parameter]
@@ -314,7 +322,7 @@ class _Engine:
         if 0 not in different:
             self.steps.add_(1)
         else:
-            self.steps.add_(torch.tensor([float(step > 0) for step in steps]))
+            self.steps.add_(torch.tensor([step > 0 for step in steps]))
         return report
 
     def _count_together(self, index: int, state: dict[str, Any]) -> None:

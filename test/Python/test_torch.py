@@ -188,10 +188,100 @@ def test_schedulers(pair):
         train(model, optimizer, 1, scheduler=schedule)
     assert rates[:3] == [0.0, 4e-3, 8e-3] and rates[3] < 8e-3
     cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 3)
-    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
     train(model, optimizer, 3, scheduler=cosine)
     assert optimizer.param_groups[0]["lr"] == pytest.approx(0, abs=1e-9)
-    plateau.step(1.0)
+
+
+def test_every_scheduler_sets_what_the_next_step_takes(inputs):
+    """Beside AdamW, with the same scheduler on both."""
+    schedulers = torch.optim.lr_scheduler
+    kinds = [
+        lambda o: schedulers.OneCycleLR(o, 1e-2, total_steps=9, cycle_momentum=False),
+        lambda o: schedulers.SequentialLR(
+            o, [schedulers.LinearLR(o), schedulers.ExponentialLR(o, 0.5)], [3]
+        ),
+        lambda o: schedulers.CosineAnnealingWarmRestarts(o, 3),
+        lambda o: schedulers.ReduceLROnPlateau(o, factor=0.5, patience=0),
+    ]
+    for kind in kinds:
+        weights = [torch.nn.Parameter(torch.ones(3, 4)) for _ in range(2)]
+        own = steep.torch.Optimizer([("p", weights[0])], inputs / "adamw.mlir")
+        other = torch.optim.AdamW([weights[1]], lr=1e-3, weight_decay=0.01)
+        pairs = [(each, kind(each)) for each in (own, other)]
+        rates = set()
+        for step in range(8):
+            for p, (optimizer, scheduler) in zip(weights, pairs, strict=True):
+                p.grad = torch.full((3, 4), 0.1 * (step + 1))
+                optimizer.step()
+                plateau = isinstance(scheduler, schedulers.ReduceLROnPlateau)
+                scheduler.step(*[1.0] if plateau else [])
+            lr = own.param_groups[0]["lr"]
+            assert lr == other.param_groups[0]["lr"]
+            rates.add(lr)
+        assert len(rates) > 2
+        torch.testing.assert_close(*weights, rtol=1e-6, atol=0)
+        restored = kind(own)
+        restored.load_state_dict(pairs[0][1].state_dict())
+
+
+def test_hooks_of_state_dicts(pair):
+    model, optimizer = pair
+    train(model, optimizer, 1)
+    seen = []
+
+    def saving(_, state_dict):
+        state_dict["note"] = "mine"
+        seen.append("saved")
+        return state_dict
+
+    optimizer.register_state_dict_pre_hook(lambda _: seen.append("saving"))
+    optimizer.register_state_dict_post_hook(saving)
+    optimizer.register_load_state_dict_pre_hook(lambda _, d: seen.append(d["note"]))
+    optimizer.register_load_state_dict_post_hook(lambda _: seen.append("loaded"))
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert seen == ["saving", "saved", "mine", "loaded"]
+    train(model, optimizer, 1)
+
+
+def test_steps_that_are_numbers(pair, spec):
+    """As old checkpoints have them."""
+    model, optimizer = pair
+    train(model, optimizer, 2)
+    saved = copy.deepcopy(optimizer.state_dict())
+    for state in saved["state"].values():
+        state["step"] = state["step"].item()
+    other = copy.deepcopy(model)
+    resumed = steep.torch.Optimizer(other.named_parameters(), spec)
+    resumed.load_state_dict(saved)
+    for each, its in ((model, optimizer), (other, resumed)):
+        train(each, its, 2, first=2)
+    assert_same(model, other)
+
+
+def test_another_default_type(inputs):
+    torch.set_default_dtype(torch.float64)
+    try:
+        pair = [torch.nn.Parameter(torch.ones(3, 4, dtype=torch.float32)) for _ in "ab"]
+        optimizer = steep.torch.Optimizer(
+            zip("ab", pair, strict=True), inputs / "adamw.mlir"
+        )
+        for step in range(2):
+            pair[step].grad = torch.ones(3, 4, dtype=torch.float32)
+            optimizer.step()
+        states = [t for state in optimizer.state.values() for t in state.values()]
+        assert all(t.dtype is torch.float32 for t in states)
+        assert [optimizer.state[p]["step"].item() for p in pair] == [2, 1]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize(
+    "option", ["maximize", "foreach", "fused", "capturable", "differentiable", "betas"]
+)
+def test_options_of_other_optimizers_are_refused(inputs, option):
+    p = torch.nn.Parameter(torch.ones(3, 4))
+    with pytest.raises(steep.SteepError, match=f"no option '{option}'.*the spec's"):
+        steep.torch.Optimizer([("p", p)], inputs / "adamw.mlir", **{option: True})
 
 
 def test_closure_and_hooks(pair):
