@@ -7,9 +7,9 @@
 #include "bench/Compare.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <fstream>
 #include <memory>
@@ -36,11 +36,23 @@ std::string target() {
 
 bool isQuick() { return std::getenv("STEEP_BENCH_QUICK") != nullptr; }
 
+bool usesProcessorTime() {
+  const char *text = std::getenv("STEEP_BENCH_CLOCK");
+  return text && std::string(text) == "cpu";
+}
+
+/// Since some time: elapsed, or what the threads of this process worked.
+static double now() {
+  timespec time;
+  clock_gettime(
+      usesProcessorTime() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
 static double seconds(const std::function<void()> &body) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = now();
   body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-      .count();
+  return now() - begin;
 }
 
 static void compare(benchmark::State &state, const Comparison &what,
@@ -64,7 +76,7 @@ static void compare(benchmark::State &state, const Comparison &what,
   state.counters["ratio"] = our / other;
   if (what.bound > 0)
     state.counters["bound"] = what.bound;
-  if (what.work > 0)
+  if (what.work > 0 && !usesProcessorTime())
     state.counters["rate_G" + what.unit] = what.work / our * 1e-9;
   state.SetLabel(what.other);
 }
@@ -110,6 +122,8 @@ int runComparisons(int argc, char **argv) {
   benchmark::AddCustomContext("machine", machine());
   benchmark::AddCustomContext("isa", instructionSet());
   benchmark::AddCustomContext("threads", std::to_string(threads()));
+  benchmark::AddCustomContext("clock",
+                              usesProcessorTime() ? "processor" : "elapsed");
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -54,6 +54,10 @@ int threads();
 /// What artefacts are compiled for: $STEEP_BENCH_TARGET or "native". What they
 /// are compared with is limited to the same instructions.
 std::string target();
+/// True where $STEEP_BENCH_CLOCK is "cpu": what threads worked is compared, not
+/// what elapsed. On a machine that others use at the same time a ratio of
+/// elapsed times says little; what waits for memory they share is slower still.
+bool usesProcessorTime();
 /// True where $STEEP_BENCH_QUICK is set: fewer rounds, smaller sizes.
 bool isQuick();
 

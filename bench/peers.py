@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiled steps beside PyTorch's and optax's: peers.py [--threads N] [--rounds N]
-[--blocks N] [--model-bench PROGRAM].
+[--blocks N] [--model-bench PROGRAM] [--clock cpu] [--only PART].
 
 Needs the package steep (python/) and PyTorch; optax where it is installed. Bodies
 alternate; what is printed is the medians and their ratio, Steep's time over the
@@ -10,6 +10,7 @@ works in BF16; the eager Muon is the paper's, in FP32. --model-bench runs
 bin/ModelBench beside the same model in PyTorch, compiled."""
 
 import argparse
+import os
 import re
 import statistics
 import subprocess
@@ -35,9 +36,12 @@ def spec(rule, extra=""):
     return path
 
 
-def muon_spec():
+def muon_spec(dot=""):
     text = (ROOT / "specs/paper.mlir").read_text()
     body = text[text.index("optim.rule @muon"):text.index("// torch.optim.AdamW")]
+    if dot:
+        body, count = re.subn(r"(geo\.spectral [^{]*)\{", rf"\1dot({dot}) {{", body)
+        assert count == 1, "specs/paper.mlir has no geo.spectral to round"
     path = Path(tempfile.mkdtemp()) / "muon.mlir"
     path.write_text('optim.spec @backbone { optim.group @all ["*"] uses @muon '
                     f"lr 8.0e-3 wd 0.1 }}\n{body}")
@@ -54,14 +58,17 @@ def parameters(shapes):
     return made
 
 
+now = time.perf_counter
+
+
 def compare(name, other_name, ours, other, rounds):
     ours(), other()
     times = [], []
     for i in range(rounds):
         for body, list_ in ((ours, times[0]), (other, times[1]))[::1 if i % 2 else -1]:
-            begin = time.perf_counter()
+            begin = now()
             body()
-            list_.append(time.perf_counter() - begin)
+            list_.append(now() - begin)
     a, b = (1e3 * statistics.median(list_) for list_ in times)
     print(f"| {name} | {other_name} | {a:.1f} | {b:.1f} | {a / b:.2f} |", flush=True)
 
@@ -158,6 +165,10 @@ def backbone(options):
         theirs = torch.optim.Muon([p for _, p in parameters(shapes)], lr=8e-3,
                                   weight_decay=0.1)
         compare(name, "torch.optim.Muon (BF16)", ours.step, theirs.step, rounds)
+        rounded = steep.torch.Optimizer(parameters(shapes), muon_spec("bf16"),
+                                        threads=options.threads)
+        compare(name + ", dot = bf16", "torch.optim.Muon (BF16)", rounded.step,
+                theirs.step, rounds)
     compare(name, "PyTorch eager (FP32)", ours.step, EagerMuon(named).step, rounds)
     attempt(name + ", optax", lambda: with_optax(options, name, shapes, ours, rounds))
 
@@ -256,10 +267,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--blocks", type=int, default=4)
     parser.add_argument("--model-bench")
+    parser.add_argument("--clock", choices=("elapsed", "cpu"), default="elapsed",
+                        help="cpu: what threads worked, where others use the machine too")
     parser.add_argument("--only", choices=("heads", "backbone", "model"))
     options = parser.parse_args()
+    if options.clock == "cpu":
+        global now
+        now = time.process_time
     torch.set_num_threads(options.threads)
-    print(f"PyTorch {torch.__version__}, {options.threads} threads\n")
+    print(f"PyTorch {torch.__version__}, {options.threads} threads, {options.clock} time, load "
+          f"{os.getloadavg()[0]:.1f}\n")
     print("| step | beside | Steep ms | other ms | ratio |")
     print("| --- | --- | ---: | ---: | ---: |")
     if options.only in (None, "heads"):

@@ -50,8 +50,9 @@ def main():
         entries += content["benchmarks"]
     context = contexts[0]
     print(f"{context.get('machine', 'unknown machine')}, {context.get('isa', '?')}, "
-          f"{context.get('threads', '?')} threads, {context['date'][:10]}. Medians of runs that "
-          "alternate; ratio = Steep's time / the other's.")
+          f"{context.get('threads', '?')} threads, {context['date'][:10]}, load "
+          f"{context['load_avg'][0]:.1f}. Medians of {context.get('clock', 'elapsed')} time, of "
+          "runs that alternate; ratio = Steep's time / the other's.")
     print()
     print("| benchmark | beside | Steep ms | other ms | ratio | at most | rate |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
