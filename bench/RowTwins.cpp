@@ -116,7 +116,7 @@ void lion(const RowArrays &x, int64_t begin, int64_t end) {
   for (int64_t i = begin * x.columns; i < end * x.columns; ++i) {
     const float g = x.clip * x.g[i], c = 0.9f * x.a[i] + 0.1f * g;
     x.a[i] = 0.99f * x.a[i] + 0.01f * g;
-    x.w[i] = x.w[i] * decay - (c > 0 ? x.lr : c < 0 ? -x.lr : 0);
+    x.w[i] = x.w[i] * decay - x.lr * float((c > 0) - (c < 0));
   }
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/Train/Presets.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 
 using namespace steep;
@@ -217,8 +218,17 @@ void addPreset(const std::string &name, int64_t blocks) {
 
 } // namespace
 
+/// oneDNN takes what the processor has; here, no more than the compiled code.
+static void limitProducts() {
+  if (target() == "x86-64-v3")
+    setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+  else if (target() == "x86-64" || target() == "x86-64-v2")
+    setenv("ONEDNN_MAX_CPU_ISA", "SSE41", 1);
+}
+
 int main(int argc, char **argv) {
   limitSpinning(argv);
+  limitProducts();
   addPreset("190m", isQuick() ? 1 : 4);
   if (!isQuick()) {
     addPreset("380m", 2);

@@ -49,8 +49,8 @@ esac
 # RowBench and StepBench have the counters of bench/Compare.h; products and the Muon
 # step come with libraries of their own and print themselves. A filter is for the
 # former two.
+[ -n "$only" ] || [ -z "$filter" ] || only=' rows steps'
 [ -n "$only" ] || only=' rows steps products muon'
-[ -z "$filter" ] || only=' rows steps'
 wants() { case "$only " in *" $1 "*) ;; *) return 1 ;; esac; }
 programs=() targets=(steepc)
 ! wants rows || programs+=(RowBench)
