@@ -21,6 +21,8 @@ done
 for program in bin/steep-train bin/steepc bin/GeometryTable; do
   [ -x "$build/$program" ] || { echo "geometry-table.sh: $build/$program is missing: build it first" >&2; exit 1; }
 done
+machine=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1)
+machine="${machine:-an unknown CPU} ($(nproc) cores, $(date +%F))"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -49,7 +51,8 @@ PYTHON
   echo "Made by \`tools/geometry-table.sh\`. A transformer of the size of \`tiny\` (128 wide, 4"
   echo "blocks, context 256) over bytes is trained on this repository's text with"
   echo "\`specs/paper.mlir\`; what is measured is the head's average of gradients, 256 x 128."
-  echo "Times are of one thread on whatever machine made the table. *decrease / optimum* is"
+  echo "Times are of one thread of the machine that made the table, $machine."
+  echo "*decrease / optimum* is"
   echo "\`-<G, S>\` over \`D(S) T(G)\`: what the exact row-diameter oracle reaches at the same"
   echo "diameter is 1. *cosine* is with the centred gradient; *rho* is the smallest over the"
   echo "largest row distance. The rules are those of \`bench/Inputs/geometries.mlir\`."

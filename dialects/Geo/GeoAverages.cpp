@@ -86,7 +86,7 @@ ParseResult MixOp::parse(OpAsmParser &parser, OperationState &result) {
   if (hasStep && (parser.parseLParen() || parser.parseOperand(step) ||
                   parser.parseRParen()))
     return failure();
-  if (parseSettings(parser, result.attributes, type, getAttributeNames()) ||
+  if (parseSettings(parser, result.attributes, type, getOperationName()) ||
       parser.resolveOperands(inputs, type, result.operands) ||
       (hasStep && parser.resolveOperand(step, parser.getBuilder().getI64Type(),
                                         result.operands)))

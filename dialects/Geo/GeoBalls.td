@@ -18,7 +18,7 @@ class Geo_BallSyntax {
   dag results = (outs Geo_Matrix:$result);
   string format = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 

@@ -23,10 +23,10 @@ namespace mlir::geo::detail {
 // Settings
 //===----------------------------------------------------------------------===//
 
-/// `{name, name = value} : type` of an op with attributes `names`, for ops
+/// `{name, name = value} : type` of the op of that name, for ops
 /// whose syntax is written by hand.
 ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
-                          Type &type, ArrayRef<StringRef> names);
+                          Type &type, StringRef op);
 void printSettings(OpAsmPrinter &printer, Operation *op, Type type);
 
 /// A number as messages show it.

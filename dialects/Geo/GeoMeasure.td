@@ -58,7 +58,7 @@ class Geo_HostMeasureOp<string mnemonic>
 
 class Geo_MeasureSyntax<string operand> {
   string format = "$" # operand # [{ ``
-    custom<Settings>(attr-dict, type($}] # operand # [{), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($}] # operand # [{), "getOperationName()")
   }];
 }
 
@@ -162,7 +162,7 @@ def Geo_MeasureDecreaseOp : Geo_SumMeasureOp<"measure_decrease", [
   let results = (outs Geo_Number:$result);
   let assemblyFormat = [{
     $gradient `,` $increment ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 

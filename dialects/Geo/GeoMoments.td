@@ -42,7 +42,7 @@ def Geo_RowMomentOp : Geo_RowOp<"row_moment",
   let assemblyFormat = [{
     $input `,` $moments ``
     custom<MomentSettings>(attr-dict, type($input), type($moments),
-                           "getAttributeNames()")
+                           "getOperationName()")
   }];
 }
 

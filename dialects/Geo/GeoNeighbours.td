@@ -45,7 +45,7 @@ def Geo_SwitchedEmaOp : Geo_ElementwiseOp<"switched_ema",
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $buffer `,` $gradient `step` `(` $step `)` ``
-    custom<Settings>(attr-dict, type($buffer), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($buffer), "getOperationName()")
   }];
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
@@ -134,7 +134,7 @@ def Geo_ClippedRowOp : Geo_RowOp<"clipped_row", Geo_OracleTraits<
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 
@@ -166,7 +166,7 @@ def Geo_EqualizeOp : Geo_Op<"equalize", [
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 
@@ -224,7 +224,7 @@ def Geo_EquidistantOp : Geo_Op<"equidistant", [
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` `` custom<Dot>($dot) ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 
@@ -281,7 +281,7 @@ def Geo_AllocateOp : Geo_Op<"allocate", [
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $increment `,` $gradient `radius` `(` $radius `)` `step` `(` $step `)` ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
   let hasFolder = 1;
 }

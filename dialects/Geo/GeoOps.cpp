@@ -9,7 +9,6 @@
 #include "dialects/Geo/Number.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Format.h"
 
 #include <cmath>
@@ -104,8 +103,7 @@ static void printSettingList(OpAsmPrinter &printer, DictionaryAttr settings) {
 
 /// The settings, then the type of the matrices.
 static void printSettings(OpAsmPrinter &printer, Operation *op,
-                          DictionaryAttr settings, Type type,
-                          ArrayRef<StringRef> = {}) {
+                          DictionaryAttr settings, Type type, StringRef = {}) {
   printSettingList(printer, settings);
   if (type != getSpecMatrixType(op->getContext()))
     printer << " : " << type;
@@ -124,22 +122,39 @@ enum class SettingKind {
   flag
 };
 
-static SettingKind getSettingKind(StringRef name) {
-  return llvm::StringSwitch<SettingKind>(name)
-      .Cases({"beta", "beta1", "beta2", "eps", "safety"}, SettingKind::number)
-      .Cases({"after", "clip", "distance", "floor", "gain", "tolerance"},
-             SettingKind::number)
-      .Cases({"weights", "end_weights"}, SettingKind::numbers)
-      .Case("steps", SettingKind::count)
-      .Cases({"switch_step", "start", "anneal_steps"}, SettingKind::count)
-      .Cases({"ahead", "rank", "repulsion", "rounds", "warmup_steps"},
-             SettingKind::count)
-      .Case("restarts", SettingKind::counts)
-      .Case("schedule", SettingKind::textOrTable)
-      .Cases({"kind", "order", "then", "normalization", "form", "ball"},
-             SettingKind::text)
-      .Cases({"nesterov", "cautious", "assumes_centered"}, SettingKind::flag)
-      .Default(SettingKind::none);
+/// Whether the op's definition lets the attribute be this.
+static bool accepts(OperationName op, StringRef name, Attribute value) {
+  MLIRContext *context = op.getContext();
+  ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
+  NamedAttrList attributes;
+  attributes.append(name, value);
+  return succeeded(op.verifyInherentAttrs(
+      attributes, [&] { return emitError(UnknownLoc::get(context)); }));
+}
+
+/// Which it is follows from the attribute's constraint in the op's definition:
+/// a new op brings settings of any names without a word here.
+static SettingKind getSettingKind(OperationName op, StringRef name) {
+  auto names = op.getRegisteredInfo()->getAttributeNames();
+  if (name == "operandSegmentSizes" ||
+      llvm::none_of(names, [&](StringAttr known) { return known == name; }))
+    return SettingKind::none;
+  Builder b(op.getContext());
+  Attribute number = b.getF64FloatAttr(1), count = b.getI64IntegerAttr(1);
+  if (accepts(op, name, number))
+    return SettingKind::number;
+  if (accepts(op, name, count))
+    return SettingKind::count;
+  if (accepts(op, name, b.getStringAttr("x")))
+    return accepts(op, name, b.getArrayAttr({})) ? SettingKind::textOrTable
+                                                 : SettingKind::text;
+  if (accepts(op, name, b.getUnitAttr()))
+    return SettingKind::flag;
+  if (accepts(op, name, b.getArrayAttr(number)))
+    return SettingKind::numbers;
+  if (accepts(op, name, b.getArrayAttr(count)))
+    return SettingKind::counts;
+  return SettingKind::none;
 }
 
 /// The value as an attribute of that kind, or null where it is of another. An
@@ -209,12 +224,12 @@ static StringRef describe(SettingKind kind) {
 }
 
 static ParseResult refuseSetting(OpAsmParser &parser, SMLoc loc, StringRef name,
-                                 ArrayRef<StringRef> names) {
+                                 OperationName op) {
   InFlightDiagnostic diag = parser.emitError(loc, "unknown setting '")
                             << name << "', expected ";
   SmallVector<StringRef> known;
-  for (StringRef other : names)
-    if (getSettingKind(other) != SettingKind::none)
+  for (StringAttr other : op.getRegisteredInfo()->getAttributeNames())
+    if (getSettingKind(op, other) != SettingKind::none)
       known.push_back(other);
   if (known.empty())
     return diag << "none here";
@@ -225,20 +240,19 @@ static ParseResult refuseSetting(OpAsmParser &parser, SMLoc loc, StringRef name,
   return diag;
 }
 
-/// Parses `name` or `name = value` of an op with attributes `names`. A name
-/// with a dot belongs to a dialect and is left alone.
+/// Parses `name` or `name = value` of an op. A name with a dot belongs to a
+/// dialect and is left alone.
 static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
-                                ArrayRef<StringRef> names) {
+                                OperationName op) {
   SMLoc loc = parser.getCurrentLocation();
   std::string name;
   Attribute value = parser.getBuilder().getUnitAttr();
   if (parser.parseKeywordOrString(&name))
     return failure();
-  SettingKind kind = getSettingKind(name);
   bool isForeign = StringRef(name).contains('.');
-  if (!isForeign &&
-      (kind == SettingKind::none || !llvm::is_contained(names, name)))
-    return refuseSetting(parser, loc, name, names);
+  SettingKind kind = isForeign ? SettingKind::none : getSettingKind(op, name);
+  if (!isForeign && kind == SettingKind::none)
+    return refuseSetting(parser, loc, name, op);
   if (settings.get(name))
     return parser.emitError(loc, "setting '") << name << "' is given twice";
   if (succeeded(parser.parseOptionalEqual())) {
@@ -256,16 +270,16 @@ static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
 }
 
 static ParseResult parseSettingList(OpAsmParser &parser,
-                                    NamedAttrList &settings,
-                                    ArrayRef<StringRef> names) {
+                                    NamedAttrList &settings, StringRef op) {
+  OperationName name(op, parser.getContext());
   return parser.parseCommaSeparatedList(
       OpAsmParser::Delimiter::OptionalBraces,
-      [&] { return parseSetting(parser, settings, names); });
+      [&] { return parseSetting(parser, settings, name); });
 }
 
 static ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
-                                 Type &type, ArrayRef<StringRef> names) {
-  if (parseSettingList(parser, settings, names))
+                                 Type &type, StringRef op) {
+  if (parseSettingList(parser, settings, op))
     return failure();
   if (succeeded(parser.parseOptionalColon()))
     return parser.parseType(type);
@@ -275,8 +289,8 @@ static ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
 
 ParseResult geo::detail::parseSettings(OpAsmParser &parser,
                                        NamedAttrList &settings, Type &type,
-                                       ArrayRef<StringRef> names) {
-  return ::parseSettings(parser, settings, type, names);
+                                       StringRef op) {
+  return ::parseSettings(parser, settings, type, op);
 }
 
 void geo::detail::printSettings(OpAsmPrinter &printer, Operation *op,
@@ -293,9 +307,8 @@ static Type getSpecMomentsType(MLIRContext *context) {
 /// The settings of an op on a matrix and its moments, then both types.
 static ParseResult parseMomentSettings(OpAsmParser &parser,
                                        NamedAttrList &settings, Type &type,
-                                       Type &moments,
-                                       ArrayRef<StringRef> names) {
-  if (parseSettingList(parser, settings, names))
+                                       Type &moments, StringRef op) {
+  if (parseSettingList(parser, settings, op))
     return failure();
   if (succeeded(parser.parseOptionalColon()))
     return failure(parser.parseType(type) || parser.parseComma() ||
@@ -307,7 +320,7 @@ static ParseResult parseMomentSettings(OpAsmParser &parser,
 
 static void printMomentSettings(OpAsmPrinter &printer, Operation *op,
                                 DictionaryAttr settings, Type type,
-                                Type moments, ArrayRef<StringRef> = {}) {
+                                Type moments, StringRef = {}) {
   printSettingList(printer, settings);
   if (type != getSpecMatrixType(op->getContext()) ||
       moments != getSpecMomentsType(op->getContext()))
@@ -342,7 +355,7 @@ ParseResult MomentumOp::parse(OpAsmParser &parser, OperationState &result) {
   Type type;
   if (parser.parseOperand(buffer) || parser.parseComma() ||
       parser.parseOperand(gradient) ||
-      parseSettings(parser, result.attributes, type, getAttributeNames()) ||
+      parseSettings(parser, result.attributes, type, getOperationName()) ||
       parser.resolveOperands({buffer, gradient}, type, result.operands))
     return failure();
   // The look-ahead is a result only where it is asked for.

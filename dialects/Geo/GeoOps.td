@@ -112,7 +112,7 @@ def Geo_ScaleOp : Geo_ElementwiseOp<"scale",
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $input `,` $factor ``
-    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($input), "getOperationName()")
   }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
@@ -141,7 +141,7 @@ def Geo_EmaOp : Geo_ElementwiseOp<"ema",
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $buffer `,` $gradient ``
-    custom<Settings>(attr-dict, type($buffer), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($buffer), "getOperationName()")
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
@@ -198,7 +198,7 @@ def Geo_CorrectBiasOp : Geo_ElementwiseOp<"correct_bias",
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $input `,` $step ``
-    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($input), "getOperationName()")
   }];
   let hasFolder = 1;
 }
@@ -226,7 +226,7 @@ def Geo_CenterOp : Geo_Op<"center", [AllTypesMatch<["input", "result"]>]> {
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $input ``
-    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($input), "getOperationName()")
   }];
   let hasFolder = 1;
   let hasVerifier = 0;
@@ -251,7 +251,7 @@ def Geo_NormalizeRowsOp : Geo_RowOp<"normalize_rows",
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $input ``
-    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($input), "getOperationName()")
   }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
@@ -274,7 +274,7 @@ def Geo_RowSquaresOp : Geo_RowOp<"row_squares",
   let results = (outs Geo_RowValues:$result);
   let assemblyFormat = [{
     $input ``
-    custom<Settings>(attr-dict, type($input), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($input), "getOperationName()")
   }];
 }
 
@@ -310,7 +310,7 @@ def Geo_MaxRowOp : Geo_RowOp<"max_row", Geo_OracleTraits<>.traits> {
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 
@@ -339,7 +339,7 @@ def Geo_CommonBallOp : Geo_Op<"common_ball", Geo_OracleTraits<
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 
@@ -374,7 +374,7 @@ def Geo_ShapeScaleOp : Geo_Op<"shape_scale"> {
   let results = (outs F32:$result);
   let assemblyFormat = [{
     $radius `,` $weight ``
-    custom<Settings>(attr-dict, type($weight), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($weight), "getOperationName()")
   }];
   let extraClassDeclaration = [{
     /// s(m, n), where the shape is static.
@@ -415,7 +415,7 @@ def Geo_AdamWOp : Geo_ElementwiseOp<"adamw",
                       Geo_Matrix:$newExpAvgSq);
   let assemblyFormat = [{
     $expAvg `,` $expAvgSq `,` $gradient `lr` `(` $lr `)` `step` `(` $step `)`
-    `` custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    `` custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 
@@ -442,7 +442,7 @@ def Geo_ApplyOp : Geo_ElementwiseOp<"apply",
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
     $weight `,` $increment (`decay` `(` $lr^ `,` $wd `)`)? ``
-    custom<Settings>(attr-dict, type($weight), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($weight), "getOperationName()")
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {

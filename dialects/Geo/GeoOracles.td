@@ -68,7 +68,7 @@ def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
   let results = (outs Geo_Matrix:$result, Geo_Number:$lower, Geo_Number:$upper);
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
   let extraClassDeclaration = [{
     bool isRelaxed() { return getForm() == "relax"; }

@@ -103,7 +103,7 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<
   }];
   let assemblyFormat = [{
     $gradient `radius` `(` $radius `)` `` custom<Dot>($dot) ``
-    custom<Settings>(attr-dict, type($gradient), "getAttributeNames()")
+    custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
 }
 

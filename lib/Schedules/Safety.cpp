@@ -86,6 +86,17 @@ static double invert(const Schedule &schedule, double image, double high) {
   return high;
 }
 
+/// An s in (0, highest] where a step is not positive, or vanishes faster than
+/// s.
+static double findLost(const Triple &t, const std::vector<double> &zeros,
+                       double highest) {
+  bool hasZero = !zeros.empty() && zeros.front() <= highest;
+  double inside = 0.5 * (hasZero ? zeros.front() : highest);
+  if (::evaluate(t, inside) <= 0)
+    return inside;
+  return hasZero ? zeros.front() : 1e-20;
+}
+
 std::optional<Violation> schedules::findViolation(const Schedule &schedule,
                                                   double margin) {
   // f of the steps so far takes (0, argument] onto (0, highest].
@@ -95,9 +106,10 @@ std::optional<Violation> schedules::findViolation(const Schedule &schedule,
     // p > 0 on (0, highest]? A zero of a step is a zero of f, p being odd.
     std::vector<double> zeros = getRoots(t.a, t.b, t.c);
     if (t.a <= 0 || (!zeros.empty() && zeros.front() <= highest)) {
-      double zero = t.a <= 0 ? 0.5 * highest : zeros.front();
-      double s = invert(done, zero, argument);
-      return Violation{s, schedules::evaluate(schedule, s)};
+      double s = invert(done, findLost(t, zeros, highest), argument);
+      double image = schedules::evaluate(schedule, s);
+      // A small power of s is above 0, but not in f32.
+      return Violation{s, image > 0 ? static_cast<float>(image) : image};
     }
     double best = highest, image = ::evaluate(t, highest);
     for (double s : getCandidates(t, 0, highest))

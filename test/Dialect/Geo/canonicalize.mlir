@@ -202,6 +202,21 @@ func.func @shape_scale(%r: f32, %tall: tensor<512x128xf32>, %wide: tensor<128x51
   return %0, %1, %2, %3 : f32, f32, f32, f32
 }
 
+// A convolution of 64 x 32 x 3 x 3 is a matrix of 64 x 288.
+// CHECK-LABEL: func.func @convolution_scale
+// CHECK-SAME:    %[[R:.*]]: f32, %{{.*}}: tensor<64x288xf32>
+// CHECK-DAG:     %[[RATIO:.*]] = arith.constant 0.471404{{[0-9]*}} : f32
+// CHECK-DAG:     %[[RMS:.*]] = arith.constant 3.39411{{[0-9]*}} : f32
+// CHECK-DAG:     %[[A:.*]] = arith.mulf %[[R]], %[[RATIO]] : f32
+// CHECK-DAG:     %[[B:.*]] = arith.mulf %[[R]], %[[RMS]] : f32
+// CHECK:         return %[[R]], %[[A]], %[[B]]
+func.func @convolution_scale(%r: f32, %w: tensor<64x288xf32>) -> (f32, f32, f32) {
+  %0 = geo.shape_scale %r, %w : tensor<64x288xf32>
+  %1 = geo.shape_scale %r, %w {kind = "ratio"} : tensor<64x288xf32>
+  %2 = geo.shape_scale %r, %w {kind = "match_rms_adamw"} : tensor<64x288xf32>
+  return %0, %1, %2 : f32, f32, f32
+}
+
 // CHECK-LABEL: func.func @dynamic_shape_scale
 // CHECK-NEXT: geo.shape_scale
 func.func @dynamic_shape_scale(%r: f32, %w: tensor<?x?xf32>) -> f32 {

@@ -106,9 +106,20 @@ TEST(Schedules, WhichAreSafe) {
     EXPECT_TRUE(isSafe(make("you", steps))) << steps;
 }
 
+// Outside of its interval a table that converges inside explodes: what norms
+// in BF16 leave of an all-ones matrix is beyond 1.003.
+TEST(Schedules, TheUnscaledPolarExpressExplodesAboveOne) {
+  EXPECT_GT(evaluate(make("polar_express", 5), 1.0005), 1e12);
+  EXPECT_LT(evaluate(make("polar_express", 5, 1.01), 1.0005), 1.2);
+  EXPECT_LT(evaluate(make("polar_express", 5, 1.01), 1.0031), 1.2);
+}
+
 // Cycled to six steps, "you" would map 1 to 0.164.
 TEST(Schedules, WhatFollowsTheLastTriple) {
   Schedule you = make("you", 6);
+  Schedule cycled = make("you", 5);
+  cycled.push_back(cycled.front());
+  EXPECT_NEAR(evaluate(cycled, 1), 0.164, 1e-3);
   EXPECT_DOUBLE_EQ(you[5].a, 2.8366);
   EXPECT_GT(evaluate(you, 1), 0.9);
 
@@ -151,6 +162,9 @@ TEST(Schedules, ViolationsAreNamed) {
   EXPECT_NEAR(zero->image, 0, 1e-12);
 
   EXPECT_LE(findViolation({{-1, 0, 0}}, 0)->image, 0);
+  EXPECT_LT(findViolation({{-1, 2, 0}}, 0)->image, 0);
+  // s^3 is positive, and brings small singular values down to nothing.
+  EXPECT_EQ(findViolation({{0, 1, 0}}, 0)->image, 0);
   EXPECT_LE(findViolation({{0, 1, 0}, {0, 1, 0}}, 0)->s, 1);
 
   // 2 s, then the same zero: at half of it.

@@ -238,6 +238,28 @@ TEST(Allocation, TurnsWithTheMatrix) {
             1e-4);
 }
 
+/// With an exact polar factor: singular values in [1, gain], a decrease of at
+/// least the nuclear norm, ||O_SA||_F^2 <= r gain^2.
+TEST(Allocation, KeepsThePublishedBounds) {
+  const double gain = 5;
+  CompiledRule rule(allocation(polar, gain, 4, 40), {{24, 16}});
+  const Matrix m = withSpectrum(24, 16, decaying(16), 4);
+  fill(rule.gradient(), m);
+  rule.step();
+  const Matrix s = toMatrix(rule.update());
+  double decrease = 0, nuclear = 0;
+  for (std::size_t i = 0; i < m.data.size(); ++i)
+    decrease -= m.data[i] * s.data[i];
+  for (double value : decaying(16))
+    nuclear += value;
+  for (double value : reference::singularValues(s).values) {
+    EXPECT_GT(value, 1 - 1e-3);
+    EXPECT_LT(value, gain + 1e-3);
+  }
+  EXPECT_GT(decrease, nuclear * (1 - 1e-4));
+  EXPECT_LT(std::pow(reference::frobeniusNorm(s), 2), 16 * gain * gain);
+}
+
 TEST(Allocation, WarmsUp) {
   CompiledRule rule(allocation(polar, 5, 3, 20, 8), {{3, 3}});
   fill(rule.gradient(), diagonal({4, 2, 1}));

@@ -106,21 +106,70 @@ TEST(Averages, ThePaperConstantsGiveTheGoldenDirections) {
   }
 }
 
-/// sum h^2 and the lag sum k h / sum h of the response to one gradient.
-TEST(Averages, TheImpulseResponseHasThePublishedLagAndGain) {
-  CompiledRule rule(biMaxwell(direction, 0), {{1, 1}});
+/// Of the response h to one gradient: the newest one's weight h_0, the lag
+/// sum k h / sum h, and the gain of white noise sum h^2.
+static void expectResponse(const std::string &text, double newest, double lag,
+                           double gain) {
+  CompiledRule rule(text, {{1, 1}});
   double sum = 0, moment = 0, squares = 0;
   for (int k = 0; k < 1500; ++k) {
     rule.gradient().f32()[0] = k == 0 ? 1.0f : 0.0f;
     rule.step();
     double h = rule.update().f32()[0];
+    if (k == 0) {
+      EXPECT_NEAR(h, newest, 1e-7);
+    }
     sum += h;
     moment += k * h;
     squares += h * h;
   }
   EXPECT_NEAR(sum, 1, 1e-5); // a constant gradient comes out as it is
-  EXPECT_NEAR(moment / sum, 28.498, 2e-3);
-  EXPECT_NEAR(squares, .034744, 1e-6);
+  EXPECT_NEAR(moment / sum, lag, 2e-3);
+  EXPECT_NEAR(squares, gain, 1e-6);
+}
+
+TEST(Averages, ImpulseResponsesHaveThePublishedLagAndGain) {
+  expectResponse(biMaxwell(direction, 0), .12315475, 28.498, .034744);
+  expectResponse(muon(direction), .0975, 18.05, .030391);
+}
+
+/// What of the slow and of the fast average is in the mixture, of a constant
+/// gradient and of one that turns at every step.
+TEST(Averages, TheSlowAverageLeadsWhereGradientsStay) {
+  for (auto [factor, ratio] : {std::pair(1.0f, 1.2805), {-1.0f, .1595}}) {
+    CompiledRule rule(biMaxwell(direction, 0), {{1, 1}});
+    float gradient = 1;
+    for (int t = 0; t < 1200; ++t, gradient *= factor) {
+      rule.gradient().f32()[0] = gradient;
+      rule.step();
+    }
+    EXPECT_NEAR(.5615 * rule.state(1).f32()[0] /
+                    (.4385 * rule.state(0).f32()[0]),
+                ratio, 1e-4);
+  }
+}
+
+/// R is linear in the gradient and both averages.
+TEST(Averages, TheDirectionIsLinear) {
+  CompiledRule rule(biMaxwell(direction, 0), {{3, 5}, {3, 5}, {3, 5}});
+  auto combine = [](const Tensor &a, const Tensor &b, const Tensor &out) {
+    for (int64_t i = 0; i < out.count(); ++i)
+      out.f32()[i] = 2 * a.f32()[i] - 3 * b.f32()[i];
+  };
+  for (unsigned p = 0; p < 2; ++p) {
+    fillNormal(rule.gradient(p), p);
+    fillNormal(rule.state(2 * p), 10 + p);
+    fillNormal(rule.state(2 * p + 1), 20 + p);
+  }
+  combine(rule.gradient(0), rule.gradient(1), rule.gradient(2));
+  combine(rule.state(0), rule.state(2), rule.state(4));
+  combine(rule.state(1), rule.state(3), rule.state(5));
+  rule.step();
+  const Tensor expected = rule.update(0).clone();
+  combine(rule.update(0), rule.update(1), expected);
+  EXPECT_LT(reference::relativeDifference(toMatrix(rule.update(2)),
+                                          toMatrix(expected)),
+            1e-6);
 }
 
 TEST(Averages, ConstantGradientsStay) {
@@ -185,6 +234,8 @@ TEST(KMaxwell, TheRuleGivesThePublishedTables) {
       {.032262, .064524, .096786, .129047, .161309, .193571, .225833, .096669});
   expectNear(reference::rampWeights(reference::maxwellAges(6, 3, 64), 50),
              {.021004, .042008, .063012, .084016, .105020, .684940});
+  expectNear(reference::rampWeights(reference::maxwellAges(6, 3, 64), 22),
+             {.063012, .126024, .189036, .252048, .315060, .054820});
   expectNear(reference::rampWeights(reference::maxwellAges(6, 3, 56), 35),
              {.036726, .073452, .110179, .146905, .183631, .449107});
 }

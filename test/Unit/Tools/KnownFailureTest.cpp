@@ -8,7 +8,12 @@
 // Each test is a fault that was reported of another implementation of these
 // updates, with the behaviour that is right. Where the others are looked for:
 //
-//   clipping beside an oracle               StepCaseTests (Clipping)
+//   every pair of sides, batches of         KnownShapesTest
+//     convolutions, symmetric products,
+//     pad rows, centring, many rates
+//   clipping beside an oracle               SpecsTests (Clipping)
+//   bases aligned to elements only          Execution/CPU/cases.test
+//   leading dimensions, other types         HostTests (Stage), Execution/CPU/views
 //   a skipped step, training goes on        TrainTest (ANonFiniteGradient...)
 //   coefficients that flip or explode       SchedulesTest; Dialect/Geo/invalid
 //   shape factors, structured parameters    GeometriesTests (Structure),
@@ -17,7 +22,8 @@
 //     gradients
 //   aliases, parameters without a group     Passes/optim-bind-parameters*
 //   overlapping memory                      HostTests (FindsEveryOverlap)
-//   conventions of momentum, N + N steps    TrainTest (Checkpoint, Trainer)
+//   conventions of momentum, N + N steps    TrainTest (Checkpoint, Trainer),
+//                                           test/Python/test_checkpoint.py
 //   rates and decay at run time             StepCaseTests, TrainTest (Schedule)
 //   centring, facts that do not hold        Passes/geo-infer-centering,
 //                                           MeasureStepTests

@@ -16,10 +16,10 @@ LAYERS, ROWS, COLUMNS = 3, 12, 9
 RULES = ["muon", "adamw", "rownorm", "normuon"]
 
 
-# --- two artefacts: every rule on a stack, and on the matrices of one ------------
+# --- three artefacts: every rule on a stack, on matrices side by side, and on one --
 
 
-def spec(stacked):
+def spec(structure):
     """Rules of paper.mlir and of normuon.mlir, each on a group of its own."""
 
     def rules(name, *wanted):
@@ -30,19 +30,18 @@ def spec(stacked):
 
     paper = rules("paper.mlir", "muon", "adamw", "rownorm")
     normuon = rules("normuon.mlir", "spectral")[0].replace("@spectral", "@normuon", 1)
-    stack = " stacked" if stacked else ""
     groups = "".join(
-        f'  optim.group @{rule} ["{rule}*"] uses @{rule} lr 1.0e-2 wd 0.1{stack}\n'
+        f'  optim.group @{rule} ["{rule}*"] uses @{rule} lr 1.0e-2 wd 0.1{structure}\n'
         for rule in RULES
     )
     head = f"optim.spec @views clip(#optim.global_norm<1.0>) {{\n{groups}}}\n"
     return "\n".join([head, *paper, normuon])
 
 
-def build(name, stacked, shapes):
+def build(name, structure, shapes):
     path = os.path.join(work, name)
     with open(path + ".mlir", "w") as file:
-        file.write(spec(stacked))
+        file.write(spec(structure))
     tensors = [{"name": n, "shape": s, "dtype": "F32"} for n, s in shapes.items()]
     with open(path + ".json", "w") as file:
         json.dump({"tensors": tensors}, file)
@@ -51,10 +50,15 @@ def build(name, stacked, shapes):
     return path
 
 
-stacks = build("stacks", True, {rule: [LAYERS, ROWS, COLUMNS] for rule in RULES})
+stacks = build("stacks", " stacked", {rule: [LAYERS, ROWS, COLUMNS] for rule in RULES})
+beside = build(
+    "beside",
+    f" per_head {COLUMNS} axis 1",
+    {rule: [ROWS, LAYERS * COLUMNS] for rule in RULES},
+)
 single = build(
     "single",
-    False,
+    "",
     {f"{rule}.{i}": [ROWS, COLUMNS] for rule in RULES for i in range(LAYERS)},
 )
 
@@ -289,9 +293,9 @@ def compare(odd, plain, before):
 
 def run_rounds(delta):
     steps = 0
-    for round in range(8):
+    for round in range(9):
         generator = random.Random(100 + round)
-        folder = (stacks, single)[round % 2]
+        folder = (stacks, single, beside)[round % 3]
         odd = Run(folder, generator, updates=round % 4 < 2, delta=delta)
         plain = Run(folder)
         pool = odd.entry("pool_create")(2) if round % 2 else None
