@@ -51,11 +51,11 @@ PYTHON
   echo "Made by \`tools/geometry-table.sh\`. A transformer of the size of \`tiny\` (128 wide, 4"
   echo "blocks, context 256) over bytes is trained on this repository's text with"
   echo "\`specs/paper.mlir\`; what is measured is the head's average of gradients, 256 x 128."
-  echo "Times are of one thread of the machine that made the table, $machine."
-  echo "*decrease / optimum* is"
-  echo "\`-<G, S>\` over \`D(S) T(G)\`: what the exact row-diameter oracle reaches at the same"
-  echo "diameter is 1. *cosine* is with the centred gradient; *rho* is the smallest over the"
-  echo "largest row distance. The rules are those of \`bench/Inputs/geometries.mlir\`."
+  echo "Times are of the processor, one thread, on $machine."
+  echo "*decrease / optimum* is \`-<G, S>\` over \`D(S) T(G)\`: what the exact row-diameter"
+  echo "oracle reaches at the same diameter is 1. *cosine* is with the centred gradient; *rho*"
+  echo "is the smallest over the largest row distance. The rules are those of"
+  echo "\`bench/Inputs/geometries.mlir\`."
   for step in $((steps / 2)) "$steps"; do
     echo
     echo "## After $step updates"

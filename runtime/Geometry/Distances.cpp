@@ -116,11 +116,14 @@ template <typename T> double farPair(const Cloud<T> &cloud, ThreadPool *pool) {
   return best;
 }
 
-/// The largest squared distance.
+/// The largest squared distance, and the part of all pairs of blocks that were
+/// looked at.
 template <typename T>
-double largestDistance(const Cloud<T> &cloud, ThreadPool *pool) {
+double largestDistance(const Cloud<T> &cloud, ThreadPool *pool,
+                       double &looked) {
   SharedBound bound(farPair(cloud, pool));
   const int64_t blocks = blocksOf(cloud.rows());
+  std::atomic<int64_t> visited{0};
   // One task a row of block pairs; the long norms come first.
   forEach(pool, blocks, [&](int64_t a) {
     std::vector<Pair> found;
@@ -131,6 +134,7 @@ double largestDistance(const Cloud<T> &cloud, ThreadPool *pool) {
       const double reach = norm + cloud.norm(b * blockRows);
       if (reach * reach * (1 + slack) < least)
         break;
+      visited.fetch_add(1, std::memory_order_relaxed);
       found.clear();
       const T threshold = static_cast<T>(least - margin);
       screen(
@@ -147,6 +151,8 @@ double largestDistance(const Cloud<T> &cloud, ThreadPool *pool) {
         bound.raise(cloud.distance(pair.i, pair.j));
     }
   });
+  looked = static_cast<double>(visited) / (0.5 * static_cast<double>(blocks) *
+                                           static_cast<double>(blocks + 1));
   return bound.get();
 }
 
@@ -184,16 +190,17 @@ enum class Extreme { Largest, Smallest };
 
 template <typename T>
 double extreme(const MatrixView &s, const std::vector<double> &mean,
-               double scale, Extreme which, ThreadPool *pool) {
+               double scale, Extreme which, ThreadPool *pool, double &looked) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   const bool largest = which == Extreme::Largest;
   Cloud<T> cloud(s, mean, scale, largest ? -infinity : infinity, pool);
-  const double squared =
-      largest ? largestDistance(cloud, pool) : smallestDistance(cloud, pool);
+  const double squared = largest ? largestDistance(cloud, pool, looked)
+                                 : smallestDistance(cloud, pool);
   return std::sqrt(squared) / scale;
 }
 
-double measure(const Tensor &tensor, Extreme which, ThreadPool *pool) {
+double measure(const Tensor &tensor, Extreme which, ThreadPool *pool,
+               double &looked) {
   const MatrixView s(tensor, "the increment s");
   const std::vector<double> mean = s.meanRow();
   const double largest = s.largest(mean);
@@ -205,18 +212,23 @@ double measure(const Tensor &tensor, Extreme which, ThreadPool *pool) {
   if (largest == 0)
     return 0;
   const double scale = scaleFor(largest);
-  return s.isDouble() ? extreme<double>(s, mean, scale, which, pool)
-                      : extreme<float>(s, mean, scale, which, pool);
+  return s.isDouble() ? extreme<double>(s, mean, scale, which, pool, looked)
+                      : extreme<float>(s, mean, scale, which, pool, looked);
 }
 
 } // namespace
 
-double steep::rowDiameter(const Tensor &s, ThreadPool *pool) {
-  return measure(s, Extreme::Largest, pool);
+double steep::rowDiameter(const Tensor &s, ThreadPool *pool, double *looked) {
+  double part = 0;
+  const double diameter = measure(s, Extreme::Largest, pool, part);
+  if (looked)
+    *looked = part;
+  return diameter;
 }
 
 double steep::rowSeparation(const Tensor &s, ThreadPool *pool) {
-  return measure(s, Extreme::Smallest, pool);
+  double part = 0;
+  return measure(s, Extreme::Smallest, pool, part);
 }
 
 double steep::separationRatio(double separation, double diameter) {

@@ -31,7 +31,10 @@ class ThreadPool;
 
 /// D(S). 0 for a single row, NaN where an entry is not finite. Throws Error
 /// unless `s` is a matrix of F32 or F64 with at least one row and column.
-double rowDiameter(const Tensor &s, ThreadPool *pool = nullptr);
+/// `looked` receives the part of all pairs of blocks of rows that norms did not
+/// rule out.
+double rowDiameter(const Tensor &s, ThreadPool *pool = nullptr,
+                   double *looked = nullptr);
 
 /// delta(S). Infinity for a single row, NaN where an entry is not finite.
 double rowSeparation(const Tensor &s, ThreadPool *pool = nullptr);

@@ -9,6 +9,7 @@
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Safetensors.h"
 #include "runtime/Core/ThreadPool.h"
+#include "test/Unit/Geometry/Clouds.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -172,6 +173,37 @@ TEST(Measure, RowsOfVeryDifferentNorms) {
     for (int64_t k = 0; k < s.dim(1); ++k)
       s.f32()[i * s.dim(1) + k] *= 1.0f / static_cast<float>(1 + i * i);
   expectBruteForce(s, 1e-14);
+}
+
+/// Projected RowNorm of a language model's gradient: rows of tokens that do not
+/// occur are nearly one row, and their pairs need not be looked at.
+TEST(Measure, MostPairsOfALanguageModelsStepAreRuledOut) {
+  const Tensor g = clouds::languageModel(8000, 32, 1600, 1);
+  Tensor unit(DType::F64, g.shape());
+  auto subtractMean = [&](const Tensor &rows) {
+    for (int64_t k = 0; k < 32; ++k) {
+      double sum = 0;
+      for (int64_t i = 0; i < 8000; ++i)
+        sum += rows.f64()[i * 32 + k];
+      for (int64_t i = 0; i < 8000; ++i)
+        rows.f64()[i * 32 + k] -= sum / 8000;
+    }
+  };
+  std::copy(g.f64(), g.f64() + g.count(), unit.f64());
+  subtractMean(unit);
+  for (int64_t i = 0; i < 8000; ++i) {
+    double square = 0;
+    for (int64_t k = 0; k < 32; ++k)
+      square += unit.f64()[i * 32 + k] * unit.f64()[i * 32 + k];
+    for (int64_t k = 0; k < 32; ++k)
+      unit.f64()[i * 32 + k] /= std::sqrt(square);
+  }
+  subtractMean(unit);
+  double looked = 1;
+  const double diameter = rowDiameter(clouds::rounded(unit), nullptr, &looked);
+  EXPECT_GT(diameter, 1.5);
+  EXPECT_GT(looked, 0);
+  EXPECT_LT(looked, 1.0 / 6);
 }
 
 TEST(Measure, DuplicatesAndTies) {

@@ -172,6 +172,21 @@ TEST(Oracle, ConvergesOnManyClouds) {
     }
 }
 
+/// Sizes that take a second or less: in how many steps and products with the
+/// Laplacian's inverse, which do not depend on the machine.
+TEST(Oracle, ServesSomeHundredRows) {
+  for (const char *kind : {"gauss", "lm"}) {
+    SCOPED_TRACE(kind);
+    const Tensor g = clouds::make(kind, 512, 64, 1);
+    const OracleAnswer answer = solveRowDiameter(g);
+    EXPECT_EQ(answer.report.status, Status::Converged);
+    EXPECT_LE(answer.report.gap, 1e-6);
+    EXPECT_LE(answer.report.steps, 100);
+    EXPECT_LE(answer.report.products, 3000); // 2160 of "lm"
+    expectSound(g, answer, 1);
+  }
+}
+
 TEST(Oracle, EveryStepIsCertified) {
   const Tensor g = clouds::make("zipf", 100, 12, 3);
   const double known = solveRowDiameter(g).report.upper;
