@@ -54,27 +54,6 @@ LogicalResult Cutting::collectOutputs(func::FuncOp func) {
   return success();
 }
 
-static bool isContraction(Operation *op) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return linalgOp && linalgOp.getNumLoops() == 3 &&
-         linalg::isaContractionOpInterface(linalgOp);
-}
-
-void Cutting::findProduct(func::FuncOp func, ConfigAttr config) {
-  for (Operation &op : func.getBody().getOps())
-    if (isContraction(&op))
-      product = cast<linalg::LinalgOp>(op);
-  ArrayRef<int64_t> tile = config.getTile();
-  if (!product || tile.size() < 3 || outputs.size() != 1 ||
-      outputs[0].value != product->getResult(0))
-    return;
-  SmallVector<unsigned> loops;
-  product.getReductionDims(loops);
-  int64_t depth = product.getStaticLoopRanges()[loops.front()];
-  if (depth > tile[2])
-    deep = Cut{depth, depth, tile[2]};
-}
-
 //===----------------------------------------------------------------------===//
 // How it is cut
 //===----------------------------------------------------------------------===//
@@ -136,20 +115,6 @@ static bool isTransposing(func::FuncOp func) {
   return transposes;
 }
 
-LogicalResult Cutting::cutProduct(func::FuncOp func, ConfigAttr config) {
-  if (config.getTile().size() < 2 || config.getMicro().size() != 2)
-    return func.emitOpError("expected tile = [m, n] and micro = [m, n] in the "
-                            "config of a matrix product");
-  for (unsigned dim : {0u, 1u}) {
-    // A step no larger than the matrix, a block of whole steps.
-    int64_t size = outputs.front().type().getDimSize(dim);
-    int64_t micro = std::min(config.getMicro()[dim], size);
-    int64_t tile = std::min(config.getTile()[dim], size);
-    cuts.push_back({size, std::max(tile - tile % micro, micro), micro});
-  }
-  return success();
-}
-
 void Cutting::cutRows(func::FuncOp func, ConfigAttr config) {
   ArrayRef<int64_t> shape = outputs.front().type().getShape();
   int64_t rows = std::max<int64_t>(config.getRows(), 1);
@@ -180,13 +145,12 @@ FailureOr<Cutting> Cutting::choose(func::FuncOp func, ConfigAttr config) {
   Cutting cutting;
   if (failed(cutting.collectOutputs(func)))
     return failure();
-  cutting.findProduct(func, config);
-  if (cutting.product) {
-    if (failed(cutting.cutProduct(func, config)))
-      return failure();
-  } else if (ownsRows(cutting.outputs.front().value)) {
+  for (auto op : func.getOps<linalg::LinalgOp>())
+    if (op.getNumLoops() == 3 && linalg::isaContractionOpInterface(op))
+      return op->emitOpError("products of matrices are not cut into tiles, but "
+                             "lowered by block-lower-products before");
+  if (ownsRows(cutting.outputs.front().value))
     cutting.cutRows(func, config);
-  }
   if (failed(cutting.checkShapes(func)))
     return failure();
   return cutting;

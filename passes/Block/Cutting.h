@@ -49,15 +49,9 @@ public:
 
   SmallVector<Output> outputs;
   SmallVector<Cut, 2> cuts; ///< of the leading dimensions of the results
-  /// The matrix product of the kernel, if it has one.
-  linalg::LinalgOp product;
-  /// How the product's sums are cut, if they are: by slabs of their terms.
-  std::optional<Cut> deep;
 
 private:
   LogicalResult collectOutputs(func::FuncOp func);
-  void findProduct(func::FuncOp func, ConfigAttr config);
-  LogicalResult cutProduct(func::FuncOp func, ConfigAttr config);
   void cutRows(func::FuncOp func, ConfigAttr config);
   LogicalResult checkShapes(func::FuncOp func) const;
 };

@@ -126,13 +126,11 @@ def Tile : Pass<"block-tile", "::mlir::func::FuncOp"> {
     | --- | --- | --- |
     | owns rows | `rows` rows | one row |
     | elementwise, reads a matrix transposed | `rows` rows | a few columns of a row, rows before columns |
-    | matrix product | `tile`, down a panel of columns first | `micro`, rows before columns; static remainders at the edges |
     | ends in tensors of rank 0, or in a mean row | one | all of it |
 
-    A product that is written as it is and is deeper than the third number of
-    `tile` is summed slab by slab, in the order of one go. A block may read an
-    argument that the kernel overwrites only where it writes it; anything else
-    is an error.
+    Products of matrices are an error: `block-lower-products` has made loops of
+    them. A block may read an argument that the kernel overwrites only where it
+    writes it; anything else is an error too.
 
     ```mlir
     %r = scf.forall (%b) in (8) shared_outs(%o = %w) -> (tensor<8x40xf32>) {
@@ -166,10 +164,8 @@ def Vectorize : Pass<"block-vectorize", "::mlir::func::FuncOp"> {
       masks, no access out of bounds, on every target.
     * Sums along a row: one vector of accumulators, then halves onto halves, then
       the pieces. The order is in the IR and depends on `chunk` alone.
-    * Products: the micro tile is unrolled, its accumulators are registers, the
-      depth is the inner loop, `vector.fma` with the left operand broadcast.
-      Nowhere else is a multiplication fused with an addition; fast-math flags are
-      an error.
+    * Nowhere is a multiplication fused with an addition that is not written so;
+      fast-math flags are an error.
 
     Vectors are read and written on tensors (`vector.transfer_read`, in bounds),
     for `block-bufferize` to place.

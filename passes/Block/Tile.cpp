@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three kinds of kernel: matrix products, cut into tiles in two dimensions;
-// kernels whose blocks own rows; and the others (sums to a scalar, column
-// means), which are one block. In each the innermost loop body computes one
-// small part of every result, of static size: a row, or the part of a product
-// that stays in registers. What remains at the edges gets bodies of its own.
+// Two kinds of kernel: those whose blocks own rows, and the others (sums to a
+// scalar, column means), which are one block. In each the innermost loop body
+// computes one small part of every result, of static size: a row or a piece of
+// one. What remains at the edges gets bodies of its own. Products of matrices
+// have loops already (block-lower-products).
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
@@ -46,7 +46,6 @@ class KernelTiling {
 public:
   KernelTiling(func::FuncOp func, const Cutting &cutting)
       : func(func), outputs(cutting.outputs), cuts(cutting.cuts),
-        product(cutting.product), deep(cutting.deep),
         builder(func.getBody().front().getTerminator()), loc(func.getLoc()) {}
 
   LogicalResult run();
@@ -60,10 +59,7 @@ private:
                                          ValueRange current);
   FailureOr<SmallVector<Value>>
   buildRemainder(unsigned depth, ValueRange blocks, ValueRange current);
-  FailureOr<SmallVector<Value>> buildDeepProduct(ValueRange blocks,
-                                                 ValueRange current);
   FailureOr<SmallVector<Value>> buildTile(ValueRange current);
-  FailureOr<SmallVector<Value>> buildTerms(const Part &part, Value into);
 
   Part blockPart(const Output &output);
   Part stepPart(const Output &output, ArrayRef<OpFoldResult> offsets);
@@ -85,19 +81,12 @@ private:
   func::FuncOp func;
   ArrayRef<Output> outputs;
   ArrayRef<Cut> cuts;
-  linalg::LinalgOp product;
-  std::optional<Cut> deep;
   OpBuilder builder;
   Location loc;
   /// Where the current block starts, how large it is, where in it the current
   /// step is, and how large that is; for each cut dimension.
   SmallVector<OpFoldResult, 2> start, extent, local;
   SmallVector<int64_t, 2> step;
-
-  /// Which of the sums' terms a tile adds to what is there, and from which on;
-  /// none: it puts there what the sums start from.
-  OpFoldResult termsStart;
-  int64_t terms = 0;
 };
 
 } // namespace
@@ -166,8 +155,6 @@ scf::ForallOp KernelTiling::buildForall() {
 LogicalResult KernelTiling::buildBlock(scf::ForallOp forall) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(forall.getTerminator());
-  // Blocks of one panel of columns follow one another, so that a core keeps
-  // the panel of the right operand in its cache.
   AffineExpr d0;
   bindDims(func.getContext(), d0);
   Value block = forall.getInductionVar(0);
@@ -204,9 +191,7 @@ LogicalResult KernelTiling::buildBlock(scf::ForallOp forall) {
     current.push_back(slice(arg, part));
   }
   FailureOr<SmallVector<Value>> results =
-      deep         ? buildDeepProduct(blocks, current)
-      : wholeBlock ? buildTile(current)
-                   : buildLoops(0, blocks, current);
+      wholeBlock ? buildTile(current) : buildLoops(0, blocks, current);
   if (failed(results))
     return failure();
 
@@ -221,8 +206,8 @@ LogicalResult KernelTiling::buildBlock(scf::ForallOp forall) {
   return success();
 }
 
-/// Loops over the steps of a block, columns outside, rows inside: the panel of
-/// the right operand that a step reads stays in the first-level cache.
+/// Loops over the steps of a block, columns outside, rows inside: what one row
+/// reads of a transposed matrix is near for the next.
 FailureOr<SmallVector<Value>> KernelTiling::buildLoops(unsigned depth,
                                                        ValueRange blocks,
                                                        ValueRange current) {
@@ -303,57 +288,12 @@ FailureOr<SmallVector<Value>> KernelTiling::buildRemainder(unsigned depth,
   return SmallVector<Value>(branch.getResults());
 }
 
-/// A product whose operands' panels are too deep for the near caches, written
-/// as it is: the block's sums are formed over one slab of the depth after the
-/// other, and lie in the result in between. The order of every sum is the same
-/// as in one go, and so are its bits.
-FailureOr<SmallVector<Value>>
-KernelTiling::buildDeepProduct(ValueRange blocks, ValueRange current) {
-  terms = 0;
-  FailureOr<SmallVector<Value>> sums = buildLoops(0, blocks, current);
-  if (failed(sums))
-    return failure();
-  terms = deep->step;
-  auto loop =
-      scf::ForOp::create(builder, loc, constant(0), constant(deep->whole()),
-                         constant(terms), *sums);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    termsStart = loop.getInductionVar();
-    sums = buildLoops(0, blocks, loop.getRegionIterArgs());
-    if (failed(sums))
-      return failure();
-    scf::YieldOp::create(builder, loc, *sums);
-  }
-  SmallVector<Value> results(loop.getResults());
-  if (deep->size == deep->whole())
-    return results;
-  termsStart = builder.getIndexAttr(deep->whole());
-  terms = deep->size - deep->whole();
-  return buildLoops(0, blocks, results);
-}
-
-FailureOr<SmallVector<Value>> KernelTiling::buildTerms(const Part &part,
-                                                       Value into) {
-  Tiler tiler(builder);
-  FailureOr<Value> value =
-      terms == 0 ? tiler.tile(product.getDpsInits()[0], part)
-                 : tiler.tileSum(product, part, termsStart, terms,
-                                 slice(into, stepPart(outputs[0], local)));
-  if (failed(value))
-    return failure();
-  return SmallVector<Value>{*value};
-}
-
 /// One step: its part of every result. `current` is what the block's parts of
 /// the outputs hold so far.
 FailureOr<SmallVector<Value>> KernelTiling::buildTile(ValueRange current) {
   SmallVector<OpFoldResult, 2> offsets;
   for (unsigned dim = 0; dim < cuts.size(); ++dim)
     offsets.push_back(add(start[dim], local[dim]));
-  if (deep)
-    return buildTerms(stepPart(outputs[0], offsets), current[0]);
   Tiler tiler(builder);
   for (auto [output, into] : llvm::zip(outputs, current)) {
     Part inBlock = stepPart(output, local);

@@ -232,38 +232,13 @@ FailureOr<Value> Tiler::tileOp(OpResult result, const Part &part) {
   return values.size() == 1 ? values.front() : values[result.getResultNumber()];
 }
 
-FailureOr<Value> Tiler::tileSum(linalg::LinalgOp op, const Part &part,
-                                OpFoldResult start, int64_t size, Value init) {
-  SmallVector<OpFoldResult> offsets(op.getNumLoops(), start),
-      sizes(op.getNumLoops(), builder.getIndexAttr(size));
-  AffineMap map = op.getIndexingMapMatchingResult(op->getResult(0));
-  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
-    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-    offsets[loop] = part.offsets[position];
-    sizes[loop] = part.sizes[position];
-  }
-  FailureOr<TilingResult> tiling =
-      cast<TilingInterface>(op.getOperation())
-          .getTiledImplementation(builder, offsets, sizes);
-  if (failed(tiling) || tiling->tiledOps.size() != 1)
-    return op->emitOpError("cannot be summed in parts");
-  auto tiled = cast<linalg::LinalgOp>(tiling->tiledOps.front());
-  tiled.getDpsInitsMutable()[0].set(init);
-  if (failed(tileOperands(tiled, tiling->generatedSlices, /*inputs=*/
-                          tiled.getNumDpsInputs())))
-    return failure();
-  return tiling->tiledValues.front();
-}
-
 /// Replaces the operands of a tiled op, which are slices of the values of the
 /// untiled kernel or, where nothing is cut, those values themselves.
 LogicalResult Tiler::tileOperands(Operation *tiled,
-                                  ArrayRef<Operation *> slices,
-                                  unsigned count) {
+                                  ArrayRef<Operation *> slices) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(tiled);
-  for (OpOperand &operand : tiled->getOpOperands().take_front(
-           std::min(count, tiled->getNumOperands()))) {
+  for (OpOperand &operand : tiled->getOpOperands()) {
     Value value = operand.get();
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)

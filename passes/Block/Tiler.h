@@ -46,10 +46,6 @@ public:
   /// was reported.
   FailureOr<Value> tile(Value value, const Part &part);
 
-  /// `init` plus a part of a sum's terms, `size` from `start` on.
-  FailureOr<Value> tileSum(linalg::LinalgOp op, const Part &part,
-                           OpFoldResult start, int64_t size, Value init);
-
 private:
   FailureOr<Value> tileLeaf(Value value, const Part &part);
   FailureOr<Value> tileExtractSlice(tensor::ExtractSliceOp op,
@@ -57,8 +53,7 @@ private:
   FailureOr<Value> tileInsertSlice(tensor::InsertSliceOp op, const Part &part);
   FailureOr<Value> tileExpandShape(tensor::ExpandShapeOp op, const Part &part);
   FailureOr<Value> tileOp(OpResult result, const Part &part);
-  LogicalResult tileOperands(Operation *tiled, ArrayRef<Operation *> slices,
-                             unsigned count = ~0u);
+  LogicalResult tileOperands(Operation *tiled, ArrayRef<Operation *> slices);
   Value select(Location loc, Value condition, Value ifTrue, Value ifFalse);
 
   struct Known {

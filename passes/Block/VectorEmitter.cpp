@@ -36,19 +36,10 @@ LogicalResult VectorEmitter::emit(MutableArrayRef<TileStore> tileStores) {
   });
   if (failed(checkStores(stores)))
     return failure();
-  bool matrix = true, severalRows = false;
-  for (TileStore &store : stores) {
+  for (TileStore &store : stores)
     if (failed(plan(store.value, storePlace(store, Place()))))
       return failure();
-    RankedTensorType type = store.type();
-    matrix &= type.getRank() == 2;
-    severalRows |= type.getRank() == 2 && type.getDimSize(0) > 1;
-  }
-  if (severalRows && !matrix)
-    return stores.front().insert->emitOpError(
-        "expected all results of a tile of several rows to be matrices");
-  return severalRows || (matrix && hasContraction) ? emitRegisterTile(stores)
-                                                   : emitRows(stores);
+  return emitRows(stores);
 }
 
 LogicalResult VectorEmitter::checkStores(ArrayRef<TileStore> stores) {
@@ -58,6 +49,9 @@ LogicalResult VectorEmitter::checkStores(ArrayRef<TileStore> stores) {
     if (!type.hasStaticShape() || type.getRank() > 2)
       return store.insert->emitOpError(
           "expected a tile of static shape and rank 2 at most");
+    if (type.getRank() == 2 && type.getDimSize(0) != 1)
+      return store.insert->emitOpError("expected a tile of one row, but got ")
+             << type.getDimSize(0);
     if (isScalarStore(store))
       continue;
     int64_t last = type.getShape().back();
@@ -100,7 +94,6 @@ FailureOr<unsigned> VectorEmitter::plan(Value value, const Place &place) {
       return planReduction(op, place, level);
     hasColumnSum = true;
     hasLongTerms |= op.getNumDpsInputs() > 1;
-    hasContraction |= linalg::isaContractionOpInterface(op);
   }
   planned[id] = level;
   return level;
@@ -412,41 +405,4 @@ Value VectorEmitter::reduce(Value vector, Operation *combine) {
     vector = combineTwo(builder, loc, combine, low, high);
   }
   return vector::ExtractOp::create(builder, loc, vector, ArrayRef<int64_t>{0});
-}
-
-//===----------------------------------------------------------------------===//
-// Tiles held in registers
-//===----------------------------------------------------------------------===//
-
-/// A tile of a matrix product: every row and column is unrolled, the loop over
-/// the depth is innermost, and its accumulators are vectors.
-LogicalResult
-VectorEmitter::emitRegisterTile(MutableArrayRef<TileStore> stores) {
-  RankedTensorType type = stores.front().type();
-  for (TileStore &store : stores)
-    if (store.type().getShape() != type.getShape())
-      return store.insert->emitOpError(
-          "expected the results of a matrix product to have one shape");
-  for (int64_t row = 0; row < type.getDimSize(0); ++row)
-    for (int64_t at = 0, width = chunk; at < type.getDimSize(1); at += width) {
-      while (width > type.getDimSize(1) - at)
-        width /= 2;
-      registerTile.push_back(
-          Place{{{constant(row), constant(at)}, 1, width}, at, at + width});
-    }
-  if (!sums.empty())
-    return stores.front().insert->emitOpError(
-        "sums along the rows of a matrix product need a kernel of their own");
-  for (const Place &place : registerTile) {
-    Values values;
-    for (TileStore &store : stores) {
-      FailureOr<Value> value = evaluate(store.value, place);
-      if (failed(value))
-        return failure();
-      values.push_back(toVector(*value, place.width));
-    }
-    for (auto [store, value] : llvm::zip(stores, values))
-      store.current = write(value, store.current, place);
-  }
-  return success();
 }

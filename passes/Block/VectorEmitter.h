@@ -83,7 +83,6 @@ private:
 
   // Walks.
   LogicalResult emitRows(MutableArrayRef<TileStore> stores);
-  LogicalResult emitRegisterTile(MutableArrayRef<TileStore> stores);
   LogicalResult emitWalk(ArrayRef<RowReduction *> sums,
                          ArrayRef<TileStore *> stores, int64_t extent);
   LogicalResult emitSegment(ArrayRef<RowReduction *> sums,
@@ -112,11 +111,9 @@ private:
                                  ValueRange accumulators);
   LogicalResult evaluateInner(Operation &op, IRMapping &mapping, int64_t width);
   FailureOr<Value> evaluateScalar(Value scalar);
-  LogicalResult emitColumnSum(linalg::LinalgOp op, ArrayRef<Place> places);
+  LogicalResult emitColumnSum(linalg::LinalgOp op, const Place &place);
   FailureOr<Value> accumulateColumn(linalg::LinalgOp op, const Place &loops,
                                     Value accumulator);
-  FailureOr<Value> multiplyAdd(linalg::LinalgOp op, const Place &loops,
-                               Value accumulator);
   FailureOr<Value> read(Value tensor, const Place &place);
   Value write(Value vector, Value tensor, const Place &place);
   Value toVector(Value value, int64_t width);
@@ -134,8 +131,7 @@ private:
   int64_t chunk;
   MutableArrayRef<TileStore> stores;
   std::vector<std::unique_ptr<RowReduction>> sums;
-  SmallVector<Place> registerTile; // all places of a tile held in registers
-  bool hasColumnSum = false, hasLongTerms = false, hasContraction = false;
+  bool hasColumnSum = false, hasLongTerms = false;
   bool hasSeveralColumns = false;
   std::map<ScopedValues<Place>::Key, unsigned> planned;
   ScopedValues<Place> known;

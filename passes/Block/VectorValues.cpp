@@ -177,11 +177,7 @@ FailureOr<Value> VectorEmitter::evaluateNew(Value tensor, const Place &place) {
   if (linalgOp.getNumReductionLoops() > 0) {
     if (!place.isVector())
       return op->emitOpError("is a sum that was not planned");
-    bool inTile = llvm::any_of(registerTile, [&](const Place &other) {
-      return other.index == place.index && other.width == place.width;
-    });
-    if (failed(emitColumnSum(linalgOp, inTile ? ArrayRef(registerTile)
-                                              : ArrayRef(place))))
+    if (failed(emitColumnSum(linalgOp, place)))
       return failure();
     return known.lookup(tensor, place);
   }
@@ -307,52 +303,41 @@ FailureOr<Value> VectorEmitter::evaluateScalar(Value scalar) {
       [&](Value operand) { return evaluateScalar(operand); });
 }
 
-/// Sums over another dimension than the vector's: matrix products, column
-/// sums. All `places` are accumulated in one loop, in registers.
+/// Sums over another dimension than the vector's: column sums, accumulated in a
+/// register.
 LogicalResult VectorEmitter::emitColumnSum(linalg::LinalgOp op,
-                                           ArrayRef<Place> places) {
+                                           const Place &place) {
   Value result = op->getResult(0);
   AffineMap map = op.getIndexingMapMatchingResult(op->getResult(0));
   OpOperand *init = op.getDpsInitOperand(0);
-  Values accumulators;
-  for (const Place &place : places) {
-    FailureOr<Value> start = evaluate(init->get(), place);
-    if (failed(start))
-      return failure();
-    accumulators.push_back(toVector(*start, place.width));
-  }
-  bool product = linalg::isaContractionOpInterface(op);
+  FailureOr<Value> start = evaluate(init->get(), place);
+  if (failed(start))
+    return failure();
   int64_t depth = getReductionExtent(op);
   // Sums of groups of rows take a row at a time: block-chain-kernels lets each
   // follow what makes the row.
-  bool hasGroups = !product && op.getNumLoops() > 2;
-  int64_t unroll = depth % 4 == 0 && !hasGroups ? 4 : 1;
-  auto loop = scf::ForOp::create(builder, loc, constant(0), constant(depth),
-                                 constant(unroll), accumulators);
+  int64_t unroll = depth % 4 == 0 && op.getNumLoops() <= 2 ? 4 : 1;
+  auto loop =
+      scf::ForOp::create(builder, loc, constant(0), constant(depth),
+                         constant(unroll), toVector(*start, place.width));
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     known.enter();
     llvm::scope_exit leave([&] { known.leave(); });
-    accumulators.assign(loop.getRegionIterArgs().begin(),
-                        loop.getRegionIterArgs().end());
+    Value accumulator = loop.getRegionIterArg(0);
     for (int64_t step = 0; step < unroll; ++step) {
-      Value k = addIndex(loop.getInductionVar(), step);
-      for (auto [place, accumulator] : llvm::zip(places, accumulators)) {
-        Place loops = loopPlace(op, map, place);
-        loops.index[getReductionLoop(op)] = k;
-        FailureOr<Value> next = product
-                                    ? multiplyAdd(op, loops, accumulator)
-                                    : accumulateColumn(op, loops, accumulator);
-        if (failed(next))
-          return failure();
-        accumulator = *next;
-      }
+      Place loops = loopPlace(op, map, place);
+      loops.index[getReductionLoop(op)] =
+          addIndex(loop.getInductionVar(), step);
+      FailureOr<Value> next = accumulateColumn(op, loops, accumulator);
+      if (failed(next))
+        return failure();
+      accumulator = *next;
     }
-    scf::YieldOp::create(builder, loc, accumulators);
+    scf::YieldOp::create(builder, loc, accumulator);
   }
-  for (auto [place, sum] : llvm::zip(places, loop.getResults()))
-    known.remember(result, place, sum);
+  known.remember(result, place, loop.getResult(0));
   return success();
 }
 
@@ -363,27 +348,6 @@ FailureOr<Value> VectorEmitter::accumulateColumn(linalg::LinalgOp op,
   if (failed(values))
     return failure();
   return toVector(values->front(), loops.width);
-}
-
-/// Products of floats are fused with their sum; nowhere else is a product and
-/// a sum contracted.
-FailureOr<Value> VectorEmitter::multiplyAdd(linalg::LinalgOp op,
-                                            const Place &loops,
-                                            Value accumulator) {
-  Value factors[2];
-  for (unsigned i : {0u, 1u}) {
-    OpOperand *input = op.getDpsInputOperand(i);
-    FailureOr<Value> value = evaluate(
-        input->get(), operandPlace(op.getMatchingIndexingMap(input), loops));
-    if (failed(value))
-      return failure();
-    factors[i] = toVector(*value, loops.width);
-    if (factors[i].getType() != accumulator.getType())
-      return op->emitOpError("expected operands and sums of one type");
-  }
-  return vector::FMAOp::create(builder, loc, factors[0], factors[1],
-                               accumulator)
-      .getResult();
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,13 +32,13 @@ func.func @transpose_in_place(%X: memref<4x4xf32>) attributes {block.kernel, blo
 
 // -----
 
-// expected-error@+1 {{expected tile = [m, n] and micro = [m, n] in the config of a matrix product}}
-func.func @product_without_tile(%A: memref<4x4xf32>, %C: memref<4x4xf32>)
+func.func @product(%A: memref<4x4xf32>, %C: memref<4x4xf32>)
     attributes {block.kernel, block.config = #block.config<rows = 1>} {
   %a = bufferization.to_tensor %A restrict : memref<4x4xf32> to tensor<4x4xf32>
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4x4xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  // expected-error@+1 {{products of matrices are not cut into tiles, but lowered by block-lower-products before}}
   %p = linalg.matmul ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%f : tensor<4x4xf32>) -> tensor<4x4xf32>
   bufferization.materialize_in_destination %p in restrict writable %C : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
   return

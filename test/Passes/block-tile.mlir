@@ -80,47 +80,6 @@ func.func @row_blocks(%X: memref<5x40xf32>) attributes {block.kernel, block.conf
 
 // -----
 
-// A product: blocks of a panel of columns follow one another; within a block
-// columns are outside, rows inside; what the micro tile does not divide has a
-// tile of its own in the last block.
-
-// CHECK-LABEL: func.func @product(
-// CHECK-SAME:    block.grid = 4 : i64
-// CHECK:         scf.forall (%[[BLOCK:.*]]) in (4)
-// CHECK-DAG:       %[[ROW:.*]] = affine.apply #{{.*}}(%[[BLOCK]])
-// CHECK-DAG:       %[[COLUMN:.*]] = affine.apply #{{.*}}(%[[BLOCK]])
-// CHECK:           scf.for {{.*}} step %c32
-// CHECK:             scf.for {{.*}} step %c8
-// CHECK:               linalg.matmul {{.*}}tensor<8x64xf32>, tensor<64x32xf32>) outs({{.*}} : tensor<8x32xf32>)
-// CHECK:               linalg.generic
-// CHECK:             scf.if
-// CHECK:               linalg.matmul {{.*}}tensor<1x64xf32>, tensor<64x32xf32>)
-// CHECK:           scf.if
-// CHECK:             scf.for {{.*}} step %c8
-// CHECK:               linalg.matmul {{.*}}tensor<8x64xf32>, tensor<64x6xf32>)
-// CHECK:             scf.if
-// CHECK:               linalg.matmul {{.*}}tensor<1x64xf32>, tensor<64x6xf32>)
-#id2 = affine_map<(i, j) -> (i, j)>
-func.func @product(%A: memref<33x64xf32>, %B: memref<64x70xf32>, %C: memref<33x70xf32>)
-    attributes {block.kernel, block.config = #block.config<tile = [32, 64], micro = [8, 32]>} {
-  %a = bufferization.to_tensor %A restrict : memref<33x64xf32> to tensor<33x64xf32>
-  %b = bufferization.to_tensor %B restrict : memref<64x70xf32> to tensor<64x70xf32>
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<33x70xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<33x70xf32>) -> tensor<33x70xf32>
-  %p = linalg.matmul ins(%a, %b : tensor<33x64xf32>, tensor<64x70xf32>) outs(%f : tensor<33x70xf32>) -> tensor<33x70xf32>
-  %z = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]}
-      ins(%p : tensor<33x70xf32>) outs(%e : tensor<33x70xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    %n = arith.negf %x : f32
-    linalg.yield %n : f32
-  } -> tensor<33x70xf32>
-  bufferization.materialize_in_destination %z in restrict writable %C : (tensor<33x70xf32>, memref<33x70xf32>) -> ()
-  return
-}
-
-// -----
-
 // A sum to a scalar is one block. So is a row that sums rows, few of them: where
 // there are many, blocks have summed groups of them before.
 
@@ -210,26 +169,5 @@ func.func @transpose(%X: memref<40x32xf32>, %Y: memref<32x40xf32>) attributes {b
     linalg.yield %z : f32
   } -> tensor<32x40xf32>
   bufferization.materialize_in_destination %y in restrict writable %Y : (tensor<32x40xf32>, memref<32x40xf32>) -> ()
-  return
-}
-
-// -----
-
-// A deep product: zeros, then slabs of four terms, then the two that remain.
-
-// CHECK-LABEL: func.func @deep(
-// CHECK:         linalg.fill
-// CHECK:         scf.for {{.*}} step %c4
-// CHECK:           linalg.matmul ins({{.*}} : tensor<2x4xf32>, tensor<4x8xf32>) outs({{.*}} : tensor<2x8xf32>)
-// CHECK:         linalg.matmul ins({{.*}} : tensor<2x2xf32>, tensor<2x8xf32>)
-func.func @deep(%A: memref<4x10xf32>, %B: memref<10x8xf32>, %C: memref<4x8xf32>)
-    attributes {block.kernel, block.config = #block.config<tile = [4, 8, 4], micro = [2, 8]>} {
-  %a = bufferization.to_tensor %A restrict : memref<4x10xf32> to tensor<4x10xf32>
-  %b = bufferization.to_tensor %B restrict : memref<10x8xf32> to tensor<10x8xf32>
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<4x8xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
-  %p = linalg.matmul ins(%a, %b : tensor<4x10xf32>, tensor<10x8xf32>) outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
-  bufferization.materialize_in_destination %p in restrict writable %C : (tensor<4x8xf32>, memref<4x8xf32>) -> ()
   return
 }

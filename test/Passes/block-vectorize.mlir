@@ -99,35 +99,6 @@ func.func @sum_beside(%X: memref<5x32xf32>, %Q: memref<5xf64>)
 
 // -----
 
-// A product: accumulators are vectors, the depth is the inner loop, the left
-// operand is broadcast; only here are products and sums fused.
-
-// CHECK-LABEL: func.func @product(
-// CHECK:         scf.for %[[K:.*]] = %c0 to %c64 step %c4 iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
-// CHECK:           %[[A:.*]] = tensor.extract %{{.*}}[%[[K]], %c0]
-// CHECK:           %[[AV:.*]] = vector.broadcast %[[A]] : f32 to vector<16xf32>
-// CHECK:           %[[B:.*]] = vector.transfer_read %{{.*}}[%[[K]], %c0]
-// CHECK:           vector.fma %[[AV]], %[[B]], %{{.*}} : vector<16xf32>
-// CHECK-COUNT-15:  vector.fma
-// CHECK-NOT:       vector.fma
-// CHECK:           scf.yield
-// CHECK-COUNT-4: vector.transfer_write
-func.func @product(%A: memref<64x2xf32>, %B: memref<64x32xf32>, %C: memref<2x32xf32>)
-    attributes {block.kernel, block.config = #block.config<tile = [2, 32], micro = [2, 32], chunk = 16>} {
-  %a = bufferization.to_tensor %A restrict : memref<64x2xf32> to tensor<64x2xf32>
-  %b = bufferization.to_tensor %B restrict : memref<64x32xf32> to tensor<64x32xf32>
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<2x32xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x32xf32>) -> tensor<2x32xf32>
-  %p = linalg.matmul
-      indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
-      ins(%a, %b : tensor<64x2xf32>, tensor<64x32xf32>) outs(%f : tensor<2x32xf32>) -> tensor<2x32xf32>
-  bufferization.materialize_in_destination %p in restrict writable %C : (tensor<2x32xf32>, memref<2x32xf32>) -> ()
-  return
-}
-
-// -----
-
 // Padding of columns: the walk is cut at the edge; zeros are never stored in
 // between.
 
