@@ -113,7 +113,9 @@ def _names_by_order(
     )
 
 
-def _check_rates(group: str, first: tuple[str, _Saved], other: tuple[str, _Saved]):
+def _check_rates(
+    group: str, first: tuple[str, _Saved], other: tuple[str, _Saved]
+) -> None:
     for rate in ("lr", "weight_decay"):
         a, b = (saved.group.get(rate) for _, saved in (first, other))
         if a != b:

@@ -8,8 +8,11 @@ import steep
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
-SHAPES = {"embed.weight": (20, 16), "blocks.0.attn.q.weight": (16, 16),
-          "lm_head.weight": (20, 16)}
+SHAPES = {
+    "embed.weight": (20, 16),
+    "blocks.0.attn.q.weight": (16, 16),
+    "lm_head.weight": (20, 16),
+}
 
 
 class Run:
@@ -18,7 +21,8 @@ class Run:
     def __init__(self, compiled, make):
         self.name = compiled.name
         self.module = tvm_ffi.load_module(
-            str(compiled.folder / f"lib{compiled.name}.so"))
+            str(compiled.folder / f"lib{compiled.name}.so")
+        )
         self.manifest = json.loads(self.call("manifest"))
         random = numpy.random.default_rng(5)
         parameters = self.manifest["parameters"]
@@ -28,8 +32,9 @@ class Run:
 
         self.params = [make(normal(p["shape"])) for p in parameters]
         self.grads = [make(normal(p["shape"])) for p in parameters]
-        self.states = [make(numpy.zeros(s["shape"], "f"))
-                       for p in parameters for s in p["states"]]
+        self.states = [
+            make(numpy.zeros(s["shape"], "f")) for p in parameters for s in p["states"]
+        ]
         self.report = make(numpy.zeros(3))
         bytes_ = self.call("plan", self.params, self.grads, self.states)
         self.workspace = make(numpy.zeros(bytes_, "u1"))
@@ -39,9 +44,22 @@ class Run:
 
     def step(self, pool=None):
         groups = self.manifest["groups"]
-        return self.call("step", self.params, self.grads, self.states,
-                         [g["lr"] for g in groups], [g["wd"] for g in groups], 1.0, 1,
-                         self.workspace, pool, None, None, False, self.report)
+        return self.call(
+            "step",
+            self.params,
+            self.grads,
+            self.states,
+            [g["lr"] for g in groups],
+            [g["wd"] for g in groups],
+            1.0,
+            1,
+            self.workspace,
+            pool,
+            None,
+            None,
+            False,
+            self.report,
+        )
 
     def bits(self):
         return [numpy.asarray(t).tobytes() for t in self.params + self.states]
@@ -50,6 +68,7 @@ class Run:
 @pytest.fixture(scope="module")
 def compiled():
     from pathlib import Path
+
     specs = Path(__file__).resolve().parents[2] / "specs"
     return steep.compile(specs / "paper.mlir", SHAPES)
 

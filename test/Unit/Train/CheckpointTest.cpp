@@ -116,6 +116,42 @@ TEST_F(Checkpoint, StartNeedsNoTrainerJson) {
             std::string::npos);
 }
 
+// PyTorch's BF16 weights have FP32 masters among their states.
+TEST_F(Checkpoint, StartsAtMastersOfBF16Weights) {
+  NamedTensors weights = tensors.parameters, states;
+  std::map<std::string, std::string> metadata;
+  {
+    const SafetensorsFile saved =
+        SafetensorsFile::open(path + "/optimizer.safetensors");
+    metadata = saved.metadata();
+    for (const auto &[name, entry] : saved.entries())
+      states.emplace_back(name, saved.load(name));
+  }
+  auto &[name, weight] = weights.back();
+  Tensor master(DType::F32, weight.shape());
+  master.f32()[1] = 0.7f; // no number of BF16
+  weight = Tensor(DType::BF16, weight.shape());
+  rewrite("model.safetensors", weights);
+  CheckpointTensors loaded = fresh();
+  EXPECT_NE(failure([&] {
+              loadStart(path, loaded);
+            }).find("'lm_head.weight' is BF16 [61, 32], expected F32"),
+            std::string::npos);
+
+  states.emplace_back(name + ".master", master);
+  rewrite("optimizer.safetensors", states, metadata);
+  EXPECT_EQ(loadStart(path, loaded), 11);
+  EXPECT_EQ(loaded.parameters.back().second.f32()[1], 0.7f);
+  EXPECT_EQ(loaded.parameters.front().second.f32()[1], 0.5f);
+
+  states.back().second = Tensor(DType::F32, {3, 4});
+  rewrite("optimizer.safetensors", states, metadata);
+  EXPECT_NE(failure([&] {
+              loadStart(path, loaded);
+            }).find("'lm_head.weight.master' is F32 [3, 4]"),
+            std::string::npos);
+}
+
 TEST_F(Checkpoint, NamesOfPyTorch) {
   const SafetensorsFile file =
       SafetensorsFile::open(path + "/optimizer.safetensors");
