@@ -41,6 +41,7 @@ function(steep_unit_test name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE steep_flags ${ARG_LINK} GTest::gtest_main)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${name} PRIVATE
     STEEP_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/Inputs")
   set_target_properties(${name} PROPERTIES
