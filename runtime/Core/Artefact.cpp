@@ -9,6 +9,7 @@
 
 #include "runtime/Core/CpuFeatures.h"
 #include "runtime/Core/Error.h"
+#include "runtime/Core/Memory.h"
 #include "runtime/Core/SharedLibrary.h"
 
 #include <algorithm>
@@ -197,10 +198,8 @@ static void checkPlan(const std::string &library, const Manifest &manifest,
 }
 
 static void *allocateWorkspace(const Manifest &manifest) {
-  uint64_t alignment = std::max<uint64_t>(manifest.workspaceAlignment, 64);
-  uint64_t bytes = std::max<uint64_t>(manifest.workspaceBytes, 1);
-  uint64_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void *memory = std::aligned_alloc(alignment, rounded);
+  void *memory =
+      allocateAligned(manifest.workspaceBytes, manifest.workspaceAlignment);
   if (!memory)
     fail("cannot allocate the {} bytes of workspace that artefact {} needs",
          manifest.workspaceBytes, quote(manifest.name));

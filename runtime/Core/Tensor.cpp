@@ -8,6 +8,7 @@
 #include "runtime/Core/Tensor.h"
 
 #include "runtime/Core/Error.h"
+#include "runtime/Core/Memory.h"
 
 #include <array>
 #include <cmath>
@@ -15,7 +16,6 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <sys/mman.h>
 
 namespace steep {
 
@@ -91,19 +91,11 @@ std::string shapeString(const std::vector<int64_t> &shape) {
 // Tensor
 //===----------------------------------------------------------------------===//
 
-/// 64-byte aligned and never null, also for no bytes at all. Large ones ask for
-/// huge pages: what walks over rows of several matrices at once otherwise waits
-/// for page tables, a fifth of its time on processors seen.
+/// Never null, also for no bytes at all.
 static std::shared_ptr<std::byte> allocate(std::size_t bytes) {
-  constexpr std::size_t line = 64, hugePage = std::size_t(2) << 20;
-  const std::size_t rounded = std::max((bytes + line - 1) / line * line, line);
-  const bool isLarge = bytes >= 2 * hugePage;
-  void *memory = nullptr;
-  if (posix_memalign(&memory, isLarge ? hugePage : line, rounded) != 0)
+  void *memory = allocateAligned(bytes);
+  if (!memory)
     fail("cannot allocate {} bytes for a tensor", bytes);
-  // A wish: where it is not granted, pages are small.
-  if (isLarge)
-    madvise(memory, rounded / hugePage * hugePage, MADV_HUGEPAGE);
   return {static_cast<std::byte *>(memory), [](std::byte *p) { std::free(p); }};
 }
 
