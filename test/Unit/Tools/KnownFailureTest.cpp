@@ -23,7 +23,7 @@
 //   aliases, parameters without a group     Passes/optim-bind-parameters*
 //   overlapping memory                      HostTests (FindsEveryOverlap)
 //   conventions of momentum, N + N steps    TrainTest (Checkpoint, Trainer),
-//                                           test/Python/test_checkpoint.py
+//                                           test/Python/test_torch.py
 //   rates and decay at run time             StepCaseTests, TrainTest (Schedule)
 //   centring, facts that do not hold        Passes/geo-infer-centering,
 //                                           MeasureStepTests
