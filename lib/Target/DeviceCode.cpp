@@ -235,8 +235,46 @@ static bool emit(Module &module, const GPU &gpu, raw_pwrite_stream &out) {
   return true;
 }
 
+/// Writes or replaces the bound on a kernel's registers in PTX.
+static void boundRegisters(std::string &ptx, StringRef kernel, int64_t bound) {
+  size_t entry = ptx.find((".entry " + kernel + "(").str());
+  size_t body = ptx.find("\n{", entry);
+  if (entry == std::string::npos || body == std::string::npos)
+    return;
+  constexpr StringLiteral directive = "\n.maxnreg ";
+  size_t old = StringRef(ptx).slice(0, body).find(directive, entry);
+  if (old != StringRef::npos)
+    ptx.erase(old, body - old);
+  ptx.insert(std::min(old, body), (directive + Twine(bound)).str());
+}
+
+/// ptxas may spill where it could take more registers, for the sake of an
+/// occupancy that no kernel here asked for. Gives such kernels `factor` times
+/// as many, up to what their block can have; false if none can have more.
+static bool raiseRegisters(GPUCode &code, ArrayRef<KernelResources> kernels,
+                           int64_t factor) {
+  constexpr int64_t perProcessor = 65536, perThread = 255, unit = 8;
+  bool raised = false;
+  for (const KernelResources &kernel : kernels) {
+    int64_t index = code.indexOf(kernel.name);
+    if (index < 0 || kernel.spillStores + kernel.spillLoads == 0)
+      continue;
+    int64_t share = perProcessor / code.functions[index].threads();
+    int64_t most = std::min<int64_t>(perThread, alignDown(share, unit));
+    if (kernel.registers >= most)
+      continue;
+    boundRegisters(code.ptx, kernel.name,
+                   std::min(most, factor * kernel.registers));
+    raised = true;
+  }
+  return raised;
+}
+
 static Error addCubin(GPUCode &code, const Ptxas &ptxas, StringRef name) {
   Expected<Cubin> cubin = assemble(ptxas, code.gpu, code.ptx, name);
+  for (int64_t factor : {2, 8})
+    if (cubin && raiseRegisters(code, cubin->kernels, factor))
+      cubin = assemble(ptxas, code.gpu, code.ptx, name);
   if (!cubin)
     return cubin.takeError();
   code.cubin = std::move(cubin->bytes);

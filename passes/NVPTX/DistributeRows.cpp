@@ -26,39 +26,9 @@ using bufferization::ToTensorOp;
 // One row
 //===----------------------------------------------------------------------===//
 
-/// Floats of a thread that are loaded before anything else, at most: all loads
-/// of a row are under way at once, and still fit into the registers.
-static constexpr int64_t preloadedFloats = 64;
 /// Between these a binary32 sum of squares has lost nothing to underflow, and
 /// its root and the root's reciprocal are normal numbers.
 static constexpr float leastSum = 0x1p-96f, largestSum = 0x1p+125f;
-
-/// Whether a result has a row of the kernel's width; else it has one number a
-/// row, in a vector or in a matrix of one column.
-bool ThreadEmitter::hasRow(const KernelResult &result) const {
-  RankedTensorType type = result.type();
-  return type.getRank() == (shape.kind == KernelKind::Rows ? 2 : 1) &&
-         type.getShape().back() == shape.columns;
-}
-
-ThreadPlace ThreadEmitter::storePlace(const KernelResult &result, Value row,
-                                      const ThreadPlace &column) {
-  ThreadPlace place = column;
-  place.index.clear();
-  place.along = -1;
-  if (shape.kind == KernelKind::Rows)
-    place.index.push_back(row);
-  if (hasRow(result)) {
-    place.along = place.index.size();
-    place.index.push_back(column.index.empty() ? Value() : column.index[0]);
-  } else {
-    if (result.type().getRank() > int64_t(place.index.size()))
-      place.index.push_back(constant(0));
-    place.shift = place.width = 0;
-    place.mask = Value();
-  }
-  return place;
-}
 
 /// Reads everything that the row needs before anything is computed or written.
 LogicalResult ThreadEmitter::preload(Value row) {
@@ -96,6 +66,7 @@ LogicalResult ThreadEmitter::emitRow(Value row) {
   bool isGuarded = llvm::any_of(sums, [](const Sum &sum) {
     return !sum.dependsOnSums && isSumOfSquares(sum.op);
   });
+  chooseEarly(sums, row);
   if (walkOf(shape.columns).isShort() && !sums.empty() && failed(preload(row)))
     return failure();
   if (isGuarded)
@@ -170,91 +141,6 @@ LogicalResult ThreadEmitter::emitGuarded(ArrayRef<Sum> sums, Value row) {
   status = emitRest();
   leaveScope();
   return status;
-}
-
-LogicalResult ThreadEmitter::emitStoresAt(Value row,
-                                          const ThreadPlace &column) {
-  // All values first: one result may be made from what another overwrites.
-  Values values;
-  for (const KernelResult &result : shape.results) {
-    if (!hasRow(result))
-      continue;
-    FailureOr<Value> value =
-        evaluate(result.value, storePlace(result, row, column));
-    if (failed(value))
-      return failure();
-    values.push_back(*value);
-  }
-  OpBuilder::InsertionGuard guard(builder);
-  if (column.mask) {
-    auto branch = scf::IfOp::create(builder, loc, column.mask);
-    builder.setInsertionPointToStart(branch.thenBlock());
-  }
-  size_t next = 0;
-  for (const KernelResult &result : shape.results)
-    if (hasRow(result) && failed(write(values[next++], result.memory,
-                                       storePlace(result, row, column))))
-      return failure();
-  return success();
-}
-
-LogicalResult ThreadEmitter::emitStores(Value row) {
-  Values none;
-  if (llvm::any_of(shape.results,
-                   [&](const KernelResult &r) { return hasRow(r); }) &&
-      failed(emitWalk(walkOf(shape.columns), none,
-                      [&](const ThreadPlace &column, Values &) {
-                        return emitStoresAt(row, column);
-                      })))
-    return failure();
-  return emitScalarStores(row);
-}
-
-static bool isRead(func::FuncOp kernel, Value memory) {
-  return llvm::any_of(kernel.getOps<ToTensorOp>(), [&](ToTensorOp read) {
-    return read.getBuffer() == memory;
-  });
-}
-
-/// Orders what the threads of a team did to memory.
-void ThreadEmitter::emitTeamBarrier() {
-  if (threads > 32) {
-    NVVM::Barrier0Op::create(builder, loc);
-    return;
-  }
-  Value all = arith::ConstantIntOp::create(builder, loc, -1, 32);
-  NVVM::SyncWarpOp::create(builder, loc, all);
-}
-
-/// What is one number a row, by the first thread.
-LogicalResult ThreadEmitter::emitScalarStores(Value row) {
-  SmallVector<std::pair<Value, const KernelResult *>> values;
-  for (const KernelResult &result : shape.results) {
-    if (hasRow(result))
-      continue;
-    FailureOr<Value> value =
-        evaluate(result.value, storePlace(result, row, ThreadPlace()));
-    if (failed(value))
-      return failure();
-    values.push_back({*value, &result});
-  }
-  if (values.empty())
-    return success();
-  // All threads of the team have read what the first one overwrites.
-  if (llvm::any_of(values, [&](auto &value) {
-        return isRead(shape.func, value.second->memory);
-      }))
-    emitTeamBarrier();
-  Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                      member, constant(0));
-  auto branch = scf::IfOp::create(builder, loc, first);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  for (auto &[value, result] : values)
-    if (failed(write(value, result->memory,
-                     storePlace(*result, row, ThreadPlace()))))
-      return failure();
-  return success();
 }
 
 LogicalResult ThreadEmitter::emitColumns(Value column, Value mask) {

@@ -117,6 +117,10 @@ FailureOr<Value> ThreadEmitter::evaluate(Value tensor,
 FailureOr<Value> ThreadEmitter::evaluateNew(Value tensor,
                                             const ThreadPlace &place) {
   Operation *op = tensor.getDefiningOp();
+  if (!early.isPending && place.isVector() && isEarly(tensor, place))
+    for (const KernelResult *result : early.results)
+      if (result->value == tensor)
+        return read(result->memory, place);
   if (auto toTensor = dyn_cast_or_null<ToTensorOp>(op))
     return read(toTensor.getBuffer(), place);
   if (!op)

@@ -86,14 +86,22 @@ private:
 
   // Rows (DistributeRows.cpp uses emitRow).
   LogicalResult emitGuarded(ArrayRef<Sum> sums, Value row);
-  LogicalResult emitStores(Value row);
-  LogicalResult emitStoresAt(Value row, const ThreadPlace &column);
-  LogicalResult emitScalarStores(Value row);
-  void emitTeamBarrier();
+  LogicalResult preload(Value row);
+
+  // Stores (ThreadStores.cpp).
+  bool hasRow(const KernelResult &result) const;
   ThreadPlace storePlace(const KernelResult &result, Value row,
                          const ThreadPlace &column);
-  LogicalResult preload(Value row);
-  bool hasRow(const KernelResult &result) const;
+  bool isEarly(Value value, const ThreadPlace &place) const;
+  Value overwrittenBy(Value value, const ThreadPlace &place);
+  void chooseEarly(ArrayRef<Sum> sums, Value row);
+  LogicalResult emitEarlyStores(const ThreadPlace &column);
+  LogicalResult finishEarlyStores();
+  LogicalResult emitStores(Value row);
+  LogicalResult emitStoresAt(ArrayRef<const KernelResult *> list, Value row,
+                             const ThreadPlace &column);
+  LogicalResult emitScalarStores(Value row);
+  void emitTeamBarrier();
 
   // Walks and sums (ThreadSums.cpp).
   Walk walkOf(int64_t extent) const;
@@ -132,6 +140,7 @@ private:
   void visitOperands(Value value, const ThreadPlace &place, Visitor visit);
 
   // Memory.
+  static Value getViewed(Value memory);
   FailureOr<Value> read(Value memory, const ThreadPlace &place);
   Value address(Value memory, const ThreadPlace &place, int64_t lane,
                 int64_t &alignment);
@@ -148,6 +157,11 @@ private:
   Value constant(int64_t value);
   Value toVector(Value value, int64_t width);
 
+  /// Floats of a thread that are loaded, or kept to be stored, at once, at
+  /// most: all loads of a row are under way together, and still fit into
+  /// registers.
+  static constexpr int64_t preloadedFloats = 64;
+
   OpBuilder &builder;
   KernelEntry &entry;
   const KernelShape &shape;
@@ -162,6 +176,20 @@ private:
   /// have elements in the last, partial chunk, by extent and width.
   std::map<int64_t, Value> firsts;
   std::map<std::pair<int64_t, int64_t>, Value> tailMasks;
+
+  /// The results of a row that are written before its sums are known.
+  struct EarlyStores {
+    SmallVector<const KernelResult *> results;
+    Value row;
+    bool isPending = false;     ///< no walk has written them yet
+    bool isInterleaved = false; ///< each chunk is written as it is summed
+
+    bool has(Value value) const {
+      return llvm::any_of(results, [&](const KernelResult *result) {
+        return result->value == value;
+      });
+    }
+  } early;
 
   /// While sums of squares are known to be right in binary32: the tensors whose
   /// squares they are, scalars made from them, and the binary32 values that

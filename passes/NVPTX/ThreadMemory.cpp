@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mlir::block;
 
 /// The argument that a memref is a view of.
-static Value getViewed(Value memory) {
+Value ThreadEmitter::getViewed(Value memory) {
   while (Operation *view = memory.getDefiningOp())
     memory = view->getOperand(0);
   return memory;

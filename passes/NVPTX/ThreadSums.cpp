@@ -181,9 +181,9 @@ LogicalResult ThreadEmitter::emitSum(const Sum &sum) {
             arith::SelectOp::create(builder, loc, column.mask, value, before);
       before = value;
     }
-    return success();
+    return emitEarlyStores(column);
   };
-  if (failed(emitWalk(walk, carried, add)))
+  if (failed(emitWalk(walk, carried, add)) || failed(finishEarlyStores()))
     return failure();
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     FailureOr<Value> total = reduceTeam(carried[index], combine[index]);
@@ -229,9 +229,9 @@ FailureOr<Value> ThreadEmitter::emitNarrowSum(const Sum &sum) {
       after =
           arith::SelectOp::create(builder, loc, column.mask, after, sums[0]);
     sums[0] = after;
-    return success();
+    return emitEarlyStores(column);
   };
-  if (failed(emitWalk(walk, carried, add)))
+  if (failed(emitWalk(walk, carried, add)) || failed(finishEarlyStores()))
     return failure();
   SmallVector<Operation *> combine;
   if (failed(findCombiners(op, combine)))

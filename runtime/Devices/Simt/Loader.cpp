@@ -85,7 +85,7 @@ static Expected<JITTargetMachineBuilder> targetBuilder() {
 /// both have the context first.
 static constexpr const char *kKernelAttribute = "steep-simt-kernel";
 
-static void optimise(Module &module, TargetMachine &machine) {
+static void optimise(Module &module, TargetMachine &machine, bool checked) {
   PipelineTuningOptions tuning;
   // A lane is scalar code; vectorising its loops costs more than it gives.
   tuning.LoopVectorization = tuning.SLPVectorization = false;
@@ -99,26 +99,29 @@ static void optimise(Module &module, TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
+  // Checks take longer than what they check, so compiling less pays.
+  builder
+      .buildPerModuleDefaultPipeline(checked ? OptimizationLevel::O1
+                                             : OptimizationLevel::O2)
       .run(module, modules);
 }
 
 /// What a module of one kernel goes through when it is first asked for.
-static Error compileKernel(Module &module, SiteList &sites) {
+static Error compileKernel(Module &module, SiteList &sites, bool checked) {
   auto builder = targetBuilder();
   if (!builder)
     return builder.takeError();
   auto machine = builder->createTargetMachine();
   if (!machine)
     return machine.takeError();
-  optimise(module, **machine);
+  optimise(module, **machine, checked);
   for (Function &function : module)
     if (!function.isDeclaration() && function.hasFnAttribute(kKernelAttribute))
       insertLookUps(function, sites);
   return Error::success();
 }
 
-static Expected<std::unique_ptr<LLJIT>> makeJit(SiteList &sites) {
+static Expected<std::unique_ptr<LLJIT>> makeJit(SiteList &sites, bool checked) {
   auto target = targetBuilder();
   if (!target)
     return target.takeError();
@@ -148,10 +151,11 @@ static Expected<std::unique_ptr<LLJIT>> makeJit(SiteList &sites) {
     return process.takeError();
   jit.getMainJITDylib().addGenerator(std::move(*process));
   jit.getIRTransformLayer().setTransform(
-      [&sites](ThreadSafeModule module,
-               MaterializationResponsibility &) -> Expected<ThreadSafeModule> {
+      [&sites,
+       checked](ThreadSafeModule module,
+                MaterializationResponsibility &) -> Expected<ThreadSafeModule> {
         if (Error error = module.withModuleDo(
-                [&](Module &m) { return compileKernel(m, sites); }))
+                [&](Module &m) { return compileKernel(m, sites, checked); }))
           return error;
         return module;
       });
@@ -277,7 +281,7 @@ loadModule(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
   if (verifyModule(*module, &stream))
     return failure("the retargeted module is not valid: " + broken);
 
-  auto jit = makeJit(*program->sites);
+  auto jit = makeJit(*program->sites, options.check);
   if (!jit)
     return jit.takeError();
   program->jit = std::move(*jit);
