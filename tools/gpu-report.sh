@@ -5,7 +5,7 @@
 #   tools/gpu-report.sh [--no-install] [--build DIR] [--params FILE] [--spec FILE] [--dry-run]
 #
 # --dry-run goes through all of it without a card, with the emulated GPU in the place of
-# the driver: it shows that script and tests work, and its times mean nothing.
+# the driver and a small model: it shows that script and tests work; its times mean nothing.
 # The table goes to standard output; PyTorch and Triton are compared with where
 # python3 has them. Default: specs/paper.mlir for a model of width 512.
 set -euo pipefail
@@ -13,7 +13,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 install=1 dry=0 build=$steep_root/build spec=$steep_root/specs/paper.mlir
-params=$steep_root/bench/gpu_report.json
+params=
 while [ $# -gt 0 ]; do
   case $1 in
     --no-install) install=0 ;;
@@ -31,6 +31,8 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+
+[ -n "$params" ] || params=$steep_root/bench/gpu_report$([ $dry = 0 ] || echo _dry).json
 
 [ -e /dev/nvidia0 ] || [ $dry = 1 ] ||
   steep_die "found no NVIDIA GPU (/dev/nvidia0); --dry-run needs none"
@@ -51,7 +53,7 @@ trap 'rm -rf "$work"' EXIT
 options=()
 if [ $dry = 1 ]; then
   ln -s "$(realpath "$build")/lib/libsteep-simt.so" "$work/libcuda.so.1"
-  export LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} STEEP_TEST_DRY_RUN=1
+  export LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} STEEP_TEST_DRY_RUN=1 STEEP_CUDA=/nowhere
   echo "DRY RUN: the emulated GPU in the place of a card; the times below mean nothing"
   target=sm_80 options=(--driver "$work/libcuda.so.1" --steps 2 --copy-mib 4)
 else

@@ -30,7 +30,7 @@ def Block_Dialect : Dialect {
     | `block.group` (`i64`) | kernel | `block-form-kernels` | the kernel called after it takes its rows in groups of so many, and of what it writes a block needs its own group alone |
     | `block.grid` (`i64`) | kernel | `block-tile`, `block-to-gpu` | how many blocks there are |
     | `block.table`, `block.single` (unit) | kernel | `block-to-gpu` | external pointers are tables; there is one matrix |
-    | `block.shared` (`i64`) | kernel | | bytes of dynamic shared memory |
+    | `block.shared` (`i64`) | kernel | `block-lower-matmul` | bytes of dynamic shared memory |
     | `block.slot` (string) | argument of a kernel | `block-to-gpu` | what it points to on a GPU |
     | `block.host` (string) | function without a body | `block-form-kernels` | the host's function of this name is the kernel, one block; the op it computes is in `block.op` |
   }];

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -183,25 +184,46 @@ Coefficients jordan(std::size_t steps) {
   return Coefficients(steps, {3.4445, -4.7750, 2.0315});
 }
 
+double roundToBf16(double x) {
+  const float narrow = static_cast<float>(x);
+  uint32_t bits;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  if (!std::isnan(narrow))
+    bits += 0x7fff + ((bits >> 16) & 1);
+  bits &= 0xffff0000;
+  float rounded;
+  std::memcpy(&rounded, &bits, sizeof rounded);
+  return rounded;
+}
+
 Matrix newtonSchulz(const Matrix &n, const Coefficients &coefficients,
-                    double eps) {
+                    double eps, const Rounding &round) {
   if (n.rows > n.cols)
-    return transpose(newtonSchulz(transpose(n), coefficients, eps));
+    return transpose(newtonSchulz(transpose(n), coefficients, eps, round));
   double norm = frobeniusNorm(n);
   if (norm == 0.0)
     return n;
+  auto operand = [&](const Matrix &m) {
+    Matrix rounded = m;
+    if (round)
+      std::transform(m.data.begin(), m.data.end(), rounded.data.begin(), round);
+    return rounded;
+  };
   Matrix x = scale(n, 1.0 / (norm + eps));
   for (auto [a, b, c] : coefficients) {
-    Matrix gram = multiply(x, transpose(x));
-    Matrix z = combine(b, gram, c, multiply(gram, gram));
-    x = combine(a, x, 1.0, multiply(z, x));
+    const Matrix left = operand(x);
+    Matrix gram = multiply(left, transpose(left));
+    const Matrix square = operand(gram);
+    Matrix z = combine(b, gram, c, multiply(square, square));
+    x = combine(a, x, 1.0, multiply(operand(z), left));
   }
   return x;
 }
 
 Matrix spectral(const Matrix &n, double radius,
-                const Coefficients &coefficients, double eps) {
-  return scale(newtonSchulz(n, coefficients, eps), -radius);
+                const Coefficients &coefficients, double eps,
+                const Rounding &round) {
+  return scale(newtonSchulz(n, coefficients, eps, round), -radius);
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,11 +259,11 @@ Step adamwStep(const Matrix &w, const Matrix &g, const Matrix &expAvg,
 
 Step muonStep(const Matrix &w, const Matrix &g, const Matrix &buffer,
               const Scalars &scalars, double beta, double eps,
-              const Coefficients &coefficients) {
+              const Coefficients &coefficients, const Rounding &round) {
   Momentum m = momentum(buffer, scale(g, scalars.clip), beta);
   double radius = shapeScale(scalars.lr, w.rows, w.cols);
-  return finish(w, spectral(m.nesterov, radius, coefficients, eps), scalars,
-                std::move(m.buffer));
+  return finish(w, spectral(m.nesterov, radius, coefficients, eps, round),
+                scalars, std::move(m.buffer));
 }
 
 Step rownormStep(const Matrix &w, const Matrix &g, const Matrix &buffer,

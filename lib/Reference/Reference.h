@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace steep::reference {
@@ -112,12 +113,20 @@ Matrix commonBall(const Matrix &c, double radius, double eps);
 using Coefficients = std::vector<std::array<double, 3>>;
 /// (3.4445, -4.7750, 2.0315) at every step (K. Jordan 2024).
 Coefficients jordan(std::size_t steps = 5);
+/// What becomes of an element of a product's operand before it is multiplied;
+/// empty: nothing.
+using Rounding = std::function<double(double)>;
+/// To the nearest binary32 number and from there to the nearest bf16 one, ties
+/// to even.
+double roundToBf16(double x);
 /// Newton-Schulz on n / (||n||_F + eps), on the transpose where n is tall.
+/// `round` is applied to both operands of each product, and to nothing else.
 Matrix newtonSchulz(const Matrix &n, const Coefficients &coefficients,
-                    double eps);
+                    double eps, const Rounding &round = {});
 /// geo.spectral: -r * newtonSchulz(n).
 Matrix spectral(const Matrix &n, double radius,
-                const Coefficients &coefficients, double eps);
+                const Coefficients &coefficients, double eps,
+                const Rounding &round = {});
 
 //===----------------------------------------------------------------------===//
 // Whole rules: the new state, the increment and the new weight
@@ -152,7 +161,8 @@ Step adamwStep(const Matrix &w, const Matrix &g, const Matrix &expAvg,
 /// lr * sqrt(max(1, m / n)).
 Step muonStep(const Matrix &w, const Matrix &g, const Matrix &buffer,
               const Scalars &scalars, double beta = 0.95, double eps = 1e-5,
-              const Coefficients &coefficients = jordan());
+              const Coefficients &coefficients = jordan(),
+              const Rounding &round = {});
 /// RowNorm: bias-corrected average, then -lr * RN_eps, rows not centred: on a
 /// head whose gradient has zero column sums and whose loss is blind to a
 /// common shift that is the common ball's oracle.

@@ -21,6 +21,17 @@ static bool sumsRows(func::FuncOp func) {
   return false;
 }
 
+/// Whether a kernel reads numbers of eight bytes along its rows.
+static bool readsDoubles(func::FuncOp func, int64_t columns) {
+  return llvm::any_of(func.getOps<bufferization::ToTensorOp>(),
+                      [&](bufferization::ToTensorOp op) {
+                        auto type = cast<RankedTensorType>(op.getType());
+                        return type.getRank() > 0 &&
+                               type.getShape().back() == columns &&
+                               type.getElementTypeBitWidth() > 32;
+                      });
+}
+
 ConfigAttr mlir::block::selectForWarps(func::FuncOp func) {
   auto make = [&](int64_t rows, int64_t warps) {
     return ConfigAttr::get(func.getContext(), rows, /*chunk=*/0, /*tile=*/{},
@@ -51,11 +62,14 @@ ConfigAttr mlir::block::selectForWarps(func::FuncOp func) {
         0, llvm::bit_floor<uint64_t>(std::clamp<int64_t>(rows / 16, 1, 16)));
   // A warp holds a row of up to 2048 floats in registers, 64 a thread beside
   // what is computed from them; 128 would spill. A longer one is shared by a
-  // block.
-  constexpr int64_t longest = 2048;
+  // block; beyond what its warps hold, it is read again for every walk. Numbers
+  // of eight bytes take twice the registers.
+  bool isDouble = readsDoubles(func, columns);
+  int64_t longest = isDouble ? 1024 : 2048;
+  int64_t most = isDouble && columns <= 16 * longest ? 16 : 8;
   if (columns > longest)
     return make(1, llvm::bit_ceil<uint64_t>(std::min<int64_t>(
-                       8, llvm::divideCeil(columns, longest))));
+                       most, llvm::divideCeil(columns, longest))));
   // Four warps a block; short rows are several a warp, so that what a thread
   // computes once (bias corrections) is spread over enough elements.
   constexpr int64_t warps = 4;

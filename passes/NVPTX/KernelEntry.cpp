@@ -62,11 +62,15 @@ static LLVM::LLVMFuncOp createFunction(OpBuilder &builder,
     if (slot == constantSlot)
       continue;
     bool isMemory = slot != scalarSlot && !(slot == externalSlot && table);
-    // A wave's part of an array of scalars or pointers begins anywhere.
-    int64_t alignment = isMemory ? 16
+    // A wave's part of an array of scalars or pointers begins anywhere, and so
+    // does a measure in the caller's array of them.
+    auto memory = dyn_cast<MemRefType>(argument.getType());
+    bool isNumber = memory && memory.getRank() == 0;
+    int64_t alignment = isMemory && !isNumber ? 16
                         : slot == scalarSlot
                             ? argument.getType().getIntOrFloatBitWidth() / 8
-                            : 8;
+                        : isMemory ? memory.getElementTypeBitWidth() / 8
+                                   : 8;
     func.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
                     builder.getI64IntegerAttr(alignment));
     func.setArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName(),

@@ -461,6 +461,8 @@ void OpenedKernels::step(const StepArguments &arguments, const GpuStep &where) {
   call.args.gradients = gradients.data();
   call.args.states = states.data();
   call.args.updates = arguments.updates.empty() ? nullptr : updates.data();
+  call.args.measures = where.measures;
+  call.args.measure_count = static_cast<int64_t>(manifest.measures.size());
   call.args.workspace = where.workspace;
   call.args.workspace_bytes = bytes;
   call.args.device = device;

@@ -57,6 +57,7 @@ struct GpuRequest {
 struct GpuStep {
   using Pointers = std::vector<std::shared_ptr<void>>;
   const Pointers *parameters, *gradients, *states, *updates;
+  double *measures; ///< null, or one number for each of the manifest's
   void *workspace;
   steep_step_report *report;
 };

@@ -23,7 +23,7 @@ namespace {
 struct Resident {
   std::shared_ptr<Artefact> artefact;
   std::unique_ptr<GpuKernels> kernels;
-  std::shared_ptr<void> workspace, report;
+  std::shared_ptr<void> workspace, report, measures;
   std::vector<std::shared_ptr<void>> parameters, gradients, states, updates;
   bool isCurrent = false; ///< parameters and states are the last launch's
 };
@@ -133,7 +133,13 @@ StepResult Gpu::launch(Artefact &artefact, StepArguments &arguments) {
   place(resident.parameters, arguments.parameters, !resident.isCurrent);
   place(resident.states, arguments.states, !resident.isCurrent);
   place(resident.updates, arguments.updates, false);
+  const std::size_t measured =
+      arguments.measure ? artefact.manifest().measures.size() : 0;
+  if (measured != 0 && !resident.measures)
+    resident.measures = driver.allocate(measured * sizeof(double));
   GpuStep step;
+  step.measures =
+      measured ? static_cast<double *>(resident.measures.get()) : nullptr;
   step.parameters = &resident.parameters;
   step.gradients = &resident.gradients;
   step.states = &resident.states;
@@ -160,6 +166,11 @@ StepResult Gpu::launch(Artefact &artefact, StepArguments &arguments) {
          "not finite",
          quote(artefact.manifest().name));
   resident.isCurrent = true;
+  if (arguments.measure) {
+    arguments.measures.resize(measured);
+    driver.copyToHost(arguments.measures.data(), step.measures,
+                      measured * sizeof(double));
+  }
   if (result.skipped)
     return result;
   fetch(resident.parameters, arguments.parameters);

@@ -176,7 +176,7 @@ void runUpdate(const UpdateOptions &options) {
   arguments.wd = {options.wd.value_or(manifest.groups.at(0).wd)};
   arguments.gradScale = options.gradScale;
   arguments.step = options.step;
-  arguments.measure = !manifest.measures.empty() && options.device == "host";
+  arguments.measure = !manifest.measures.empty();
   StepResult result = device->launch(*artefact, arguments);
   device->wait();
   if (result.skipped && isFinite(arguments.gradients[0]))

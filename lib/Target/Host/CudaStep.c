@@ -32,7 +32,7 @@ typedef struct {
   steep_gpu_layout at;
   uint64_t base;   /* of the workspace */
   uint64_t report; /* the caller's, or the workspace's */
-  int64_t most_states, positions;
+  int64_t most_states, most_measures, positions;
 } run;
 
 /* One wave: matrices first .. first + count - 1 of a batch. */
@@ -53,6 +53,22 @@ static int64_t most_states(void) {
   return most;
 }
 
+/* Measures of a matrix whose rule has most. */
+static int64_t most_measures(void) {
+  const steep_tables *t = &steep_host_tables;
+  int64_t most = 0, b, k, i;
+  for (b = 0; b < t->batch_count; ++b) {
+    const steep_gpu_step_entry *step = t->gpu_targets->batches[b].measured;
+    for (k = 0; k < step->kernel_count; ++k)
+      for (i = 0; i < step->kernels[k].slot_count; ++i) {
+        const steep_slot_entry *slot = &step->kernels[k].slots[i];
+        if (slot->kind == STEEP_SLOT_MEASURE && slot->value >= most)
+          most = slot->value + 1;
+      }
+  }
+  return most;
+}
+
 /* Matrices of all batches. */
 static int64_t count_positions(void) {
   const steep_tables *t = &steep_host_tables;
@@ -62,10 +78,11 @@ static int64_t count_positions(void) {
   return positions;
 }
 
-/* Words: the pointers' sections, order and group of each position, then a pair
- * for grad_scale and two for each group. */
-static int64_t scalar_words(int64_t states, int64_t positions) {
-  return (STATES + states + 2) * positions;
+/* Words: the pointers' sections, order and group of each position, pointers to
+ * its measures, then a pair for grad_scale and two for each group. */
+static int64_t scalar_words(int64_t states, int64_t measures,
+                            int64_t positions) {
+  return (STATES + states + 2 + measures) * positions;
 }
 
 static uint64_t place(uint64_t *end, int64_t bytes) {
@@ -80,8 +97,9 @@ void steep_gpu_lay_out(const steep_gpu_target *target, steep_gpu_layout *out) {
   uint64_t end = 0;
   out->report = place(&end, sizeof(steep_step_report));
   /* The skip flag and one that is never set are the first word. */
-  out->flags = place(&end, 8 * (1 + scalar_words(most_states(), count) + 2 +
-                                4 * t->group_count));
+  out->flags =
+      place(&end, 8 * (1 + scalar_words(most_states(), most_measures(), count) +
+                       2 + 4 * t->group_count));
   out->words = out->flags + 8;
   out->sums = place(&end, 8 * count);
   out->lr = place(&end, 4 * count);
@@ -128,7 +146,7 @@ static uint64_t table_address(const run *r, int64_t section, int64_t position) {
 }
 
 static uint64_t scalars_address(const run *r) {
-  int64_t words = scalar_words(r->most_states, r->positions);
+  int64_t words = scalar_words(r->most_states, r->most_measures, r->positions);
   return r->base + r->at.words + 8 * (uint64_t)words;
 }
 
@@ -155,20 +173,37 @@ static uint64_t matrix_address(const run *r, int64_t section, int64_t index,
          sizeof(float) * (uint64_t)(row * columns);
 }
 
+/* What `section` holds for matrix `m` of a batch. */
+static uint64_t word_of(const run *r, int64_t section,
+                        const steep_batch_entry *batch, int64_t m) {
+  int64_t index = batch->parameters[m], order = STATES + r->most_states;
+  double *measures = steep_host_measures(r->args);
+  if (section == order)
+    return (uint64_t)index;
+  if (section == order + 1)
+    return (uint64_t)steep_host_tables.parameters[index].group;
+  if (section > order)
+    return measures ? (uintptr_t)(measures + batch->measures[m] + section -
+                                  (order + 2))
+                    : 0;
+  return matrix_address(r, section, index, batch->rows[m]);
+}
+
 static uint64_t external(const run *r, const wave *w, int64_t tables,
                          int64_t section) {
   if (tables)
     return table_address(r, section, w->position);
-  return matrix_address(r, section, w->batch->parameters[w->first],
-                        w->batch->rows[w->first]);
+  return word_of(r, section, w->batch, w->first);
 }
 
-/* Of a slot that is one of the caller's tensors. */
-static int64_t section_of(const steep_slot_entry *slot) {
+/* Of a slot that is one of the caller's tensors or measures. */
+static int64_t section_of(const run *r, const steep_slot_entry *slot) {
   return slot->kind == STEEP_SLOT_WEIGHT     ? WEIGHTS
          : slot->kind == STEEP_SLOT_GRADIENT ? GRADIENTS
          : slot->kind == STEEP_SLOT_UPDATE   ? UPDATES
-                                             : STATES + slot->value;
+         : slot->kind == STEEP_SLOT_MEASURE
+             ? STATES + r->most_states + 2 + slot->value
+             : STATES + slot->value;
 }
 
 static uint64_t slot_value(const run *r, const wave *w, int64_t tables,
@@ -179,7 +214,8 @@ static uint64_t slot_value(const run *r, const wave *w, int64_t tables,
   case STEEP_SLOT_GRADIENT:
   case STEEP_SLOT_STATE:
   case STEEP_SLOT_UPDATE:
-    return external(r, w, tables, section_of(slot));
+  case STEEP_SLOT_MEASURE:
+    return external(r, w, tables, section_of(r, slot));
   case STEEP_SLOT_SQUARES:
     return r->base + r->at.waves;
   case STEEP_SLOT_WORKSPACE:
@@ -220,10 +256,8 @@ static void declare_matrices(const run *r, const wave *w, const char *name,
                              int64_t section, int64_t bytes) {
   int64_t m;
   for (m = w->first; m < w->first + w->count; ++m)
-    r->device->declare(
-        name,
-        matrix_address(r, section, w->batch->parameters[m], w->batch->rows[m]),
-        (size_t)bytes, 0, 1);
+    r->device->declare(name, word_of(r, section, w->batch, m), (size_t)bytes, 0,
+                       1);
 }
 
 /* Says what each argument of a launch may reach, or takes it back. Without this
@@ -247,11 +281,13 @@ static void declare_slots(const run *r, const wave *w,
     if (is_view) {
       r->device->declare(names[kind], values[i], (size_t)bytes,
                          (size_t)w->matrix_bytes, (size_t)w->count);
-    } else if (kind >= STEEP_SLOT_LR) {
+    } else if (kind >= STEEP_SLOT_LR && kind != STEEP_SLOT_MEASURE) {
       bytes = undo ? 0 : (kind == STEEP_SLOT_STEP ? 8 : 4) * w->count;
       r->device->declare(names[kind], values[i], (size_t)bytes, 0, 1);
     } else {
-      declare_matrices(r, w, names[kind], section_of(slot), bytes);
+      declare_matrices(r, w,
+                       kind == STEEP_SLOT_MEASURE ? "measure" : names[kind],
+                       section_of(r, slot), bytes);
       if (tables)
         r->device->declare("table of pointers", values[i],
                            undo ? 0 : 8 * (size_t)w->count, 0, 1);
@@ -332,17 +368,6 @@ static void put_scalar(writer *w, const steep_scalar *scalar) {
   put(w, is_pointer ? (uintptr_t)scalar->pointer : 0);
 }
 
-/* What `section` holds for matrix `m` of a batch. */
-static uint64_t word_of(const run *r, int64_t section,
-                        const steep_batch_entry *batch, int64_t m) {
-  int64_t index = batch->parameters[m];
-  if (section == STATES + r->most_states)
-    return (uint64_t)index;
-  if (section == STATES + r->most_states + 1)
-    return (uint64_t)steep_host_tables.parameters[index].group;
-  return matrix_address(r, section, index, batch->rows[m]);
-}
-
 /* Writes the table; prepare has no need of what only apply reads. */
 static int32_t write_words(const run *r, int32_t actions) {
   const steep_tables *t = &steep_host_tables;
@@ -351,8 +376,11 @@ static int32_t write_words(const run *r, int32_t actions) {
   memset(&w, 0, sizeof w);
   w.r = r;
   put(&w, 0); /* both flags */
-  for (section = 0; section < STATES + r->most_states + 2; ++section) {
-    int only_apply = section != GRADIENTS && section < STATES + r->most_states;
+  for (section = 0; section < STATES + r->most_states + 2 + r->most_measures;
+       ++section) {
+    int only_apply = section != GRADIENTS &&
+                     section != STATES + r->most_states &&
+                     section != STATES + r->most_states + 1;
     for (b = 0; b < t->batch_count; ++b)
       for (m = 0; m < t->batches[b].count; ++m)
         put(&w, only_apply && !(actions & STEEP_APPLY)
@@ -442,6 +470,14 @@ static int wants_update(const run *r, const wave *w, int64_t member) {
   return args->updates && args->updates[w->batch->parameters[member]];
 }
 
+/* What computes the update, and the measures if the caller wants them. */
+static const steep_gpu_step_entry *
+select_step(const run *r, const steep_gpu_batch_entry *batch, int update) {
+  if (!steep_host_measures(r->args))
+    return update ? batch->with_update : batch->plain;
+  return update ? batch->measured_with_update : batch->measured;
+}
+
 static int32_t apply(const run *r) {
   const steep_tables *t = &steep_host_tables;
   int64_t position = 0, b;
@@ -458,7 +494,7 @@ static int32_t apply(const run *r) {
                         wants_update(r, &w, w.first + w.count) == update;)
         ++w.count;
       w.position = position + w.first;
-      set_step(&w, update ? batch->with_update : batch->plain);
+      set_step(&w, select_step(r, batch, update));
       code = run_wave(r, &w, r->base + r->at.flags);
     }
     position += w.batch->count;
@@ -476,6 +512,7 @@ int32_t steep_gpu_step(const steep_step_args *args, int32_t actions) {
   r.device = args->device;
   r.base = (uintptr_t)args->workspace;
   r.most_states = most_states();
+  r.most_measures = most_measures();
   r.positions = count_positions();
   steep_gpu_lay_out(r.device->target, &r.at);
   r.report = args->report ? (uintptr_t)args->report : r.base + r.at.report;

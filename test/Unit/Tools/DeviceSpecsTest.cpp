@@ -17,6 +17,8 @@
 #include "test/Unit/Tools/TestDevices.h"
 
 #include <algorithm>
+#include <fstream>
+#include <regex>
 #include <set>
 
 using namespace steep;
@@ -74,12 +76,6 @@ static NamedShapes nameShapes(const Tried &tried) {
   return list;
 }
 
-/// What a rule is held to, relative. Newton-Schulz enlarges small singular
-/// values up to several hundredfold, rounding errors with them.
-static double toleranceOf(const ShippedRule &rule) {
-  return multiplies(rule) ? 5e-5 : 1e-5;
-}
-
 //===----------------------------------------------------------------------===//
 // Gradients
 //===----------------------------------------------------------------------===//
@@ -121,32 +117,94 @@ static std::vector<Tensor> allTensors(const StepArguments &arguments) {
   return all;
 }
 
+/// Two steps from the same start, wherever the spec runs; `check` sees what was
+/// before and after each.
+template <typename Check>
+static void train(CompiledSpec &spec, const ShippedRule &rule, Check &&check) {
+  StepArguments &arguments = spec.arguments;
+  arguments.wd.assign(arguments.wd.size(), 0.5);
+  arguments.gradScale = 0.5;
+  arguments.measure = !spec.artefact->manifest().measures.empty();
+  for (unsigned p = 0; p < arguments.parameters.size(); ++p)
+    fillNormal(arguments.parameters[p], 100 + p);
+  for (int64_t t = 1; t <= 2; ++t) {
+    fillGradients(rule, arguments, static_cast<unsigned>(1000 * t));
+    std::vector<Matrix> weights, states;
+    for (const Tensor &weight : arguments.parameters)
+      weights.push_back(toMatrix(weight));
+    for (const Tensor &state : arguments.states)
+      states.push_back(toMatrix(state));
+    arguments.step = t;
+    const StepResult result = spec.step();
+    ASSERT_FALSE(result.skipped);
+    check(weights, states, result);
+  }
+}
+
+namespace {
+/// How far one tensor lies from what it should be, relative.
+struct Apart {
+  std::string what;
+  double distance;
+};
+} // namespace
+
+/// All that two steps make, beside the reference.
+static std::vector<Apart> compare(CompiledSpec &spec, const ShippedRule &rule,
+                                  const Rule &reference) {
+  std::vector<Apart> list;
+  train(spec, rule,
+        [&](const std::vector<Matrix> &weights,
+            const std::vector<Matrix> &states, const StepResult &result) {
+          StepArguments &arguments = spec.arguments;
+          for (std::size_t p = 0; p < weights.size(); ++p) {
+            const Manifest::Parameter &parameter = spec.parameter(p);
+            const std::string what =
+                fmt::format("{}, update {}", parameter.name, arguments.step);
+            const std::size_t s = spec.stateOf(p),
+                              count = parameter.states.size();
+            const auto first = states.begin() + static_cast<long>(s);
+            Updated expected =
+                reference(weights[p], toMatrix(arguments.gradients[p]),
+                          {first, first + static_cast<long>(count)},
+                          {arguments.lr[0], 0.5, 0.5 * result.clipFactor,
+                           arguments.step});
+            auto add = [&](const Tensor &actual, const Matrix &wanted,
+                           const std::string &which) {
+              list.push_back({what + ": " + which, distance(actual, wanted)});
+            };
+            add(arguments.updates[p], expected.increment, "update");
+            add(arguments.parameters[p], expected.weight, "weight");
+            ASSERT_EQ(expected.states.size(), count);
+            for (std::size_t k = 0; k < count; ++k)
+              add(arguments.states[s + k], expected.states[k],
+                  "state " + std::to_string(k));
+          }
+        });
+  return list;
+}
+
+/// What the driver would compile does what LLVM's IR did, bit for bit.
+template <typename Compile>
+static void expectSameBits(const CompiledSpec &fromIr, const ShippedRule &rule,
+                           Compile &&compile) {
+  std::unique_ptr<Device> device = openUnchecked(/*ptx=*/true);
+  CompiledSpec fromPtx = compile(device.get());
+  train(fromPtx, rule, [](auto &&...) {});
+  const std::vector<Tensor> expected = allTensors(fromIr.arguments),
+                            actual = allTensors(fromPtx.arguments);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(sameBits(actual[i], expected[i])) << "PTX, tensor " << i;
+}
+
+//===----------------------------------------------------------------------===//
+// Every rule
+//===----------------------------------------------------------------------===//
+
 namespace {
 class DeviceSpecs : public testing::TestWithParam<Tried> {
 protected:
   const ShippedRule &rule() const { return GetParam().rule; }
-
-  /// Two steps from the same start, wherever the spec runs; `check` sees what
-  /// was before and after each.
-  template <typename Check> void train(CompiledSpec &spec, Check &&check) {
-    StepArguments &arguments = spec.arguments;
-    arguments.wd.assign(arguments.wd.size(), 0.5);
-    arguments.gradScale = 0.5;
-    for (unsigned p = 0; p < arguments.parameters.size(); ++p)
-      fillNormal(arguments.parameters[p], 100 + p);
-    for (int64_t t = 1; t <= 2; ++t) {
-      fillGradients(rule(), arguments, static_cast<unsigned>(1000 * t));
-      std::vector<Matrix> weights, states;
-      for (const Tensor &weight : arguments.parameters)
-        weights.push_back(toMatrix(weight));
-      for (const Tensor &state : arguments.states)
-        states.push_back(toMatrix(state));
-      arguments.step = t;
-      const StepResult result = spec.step();
-      ASSERT_FALSE(result.skipped);
-      check(weights, states, result);
-    }
-  }
 
   CompiledSpec compile(Device *device) {
     return compile(device, nameShapes(GetParam()));
@@ -154,16 +212,6 @@ protected:
   CompiledSpec compile(Device *device, const NamedShapes &list) {
     return CompiledSpec(STEEP_TEST_SPECS "/" + rule().spec + ".mlir", list,
                         {"native,sm_80", rule().name, device});
-  }
-
-  /// What the driver would compile does what LLVM's IR did, bit for bit.
-  void expectSameBits(const std::vector<Tensor> &expected) {
-    std::unique_ptr<Device> device = openUnchecked(/*ptx=*/true);
-    CompiledSpec spec = compile(device.get());
-    train(spec, [](auto &&...) {});
-    const std::vector<Tensor> actual = allTensors(spec.arguments);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      EXPECT_TRUE(sameBits(actual[i], expected[i])) << "PTX, tensor " << i;
   }
 
   /// Whether the test ends here: a rule that only a CPU computes is refused by
@@ -185,52 +233,36 @@ TEST_P(DeviceSpecs, AgreesWithTheReference) {
   const Rule reference = findRule(rule().spec, rule().name);
   ASSERT_TRUE(reference) << "add " << rule().spec << "." << rule().name
                          << " to ShippedRules.cpp";
-  // Few rounds of power iteration are only near to exact singular pairs.
-  const double tolerance =
-      needsSpectrum(rule().spec, rule().name) ? 1e-2 : toleranceOf(rule());
   std::unique_ptr<Device> device = openChecked(findGpu());
-  CompiledSpec gpu = compile(device.get());
-  double worst = 0;
-  auto expectNear = [&](const Tensor &actual, const Matrix &wanted,
-                        const std::string &what) {
-    const double apart = distance(actual, wanted);
-    worst = std::max(worst, apart);
-    EXPECT_LT(apart, tolerance) << what;
-  };
-  train(gpu, [&](const std::vector<Matrix> &weights,
-                 const std::vector<Matrix> &states, const StepResult &result) {
-    StepArguments &arguments = gpu.arguments;
-    for (std::size_t p = 0; p < weights.size(); ++p) {
-      const Manifest::Parameter &parameter = gpu.parameter(p);
-      const std::string what =
-          fmt::format("{}, update {}", parameter.name, arguments.step);
-      const std::size_t s = gpu.stateOf(p), count = parameter.states.size();
-      const auto first = states.begin() + static_cast<long>(s);
-      Updated expected = reference(
-          weights[p], toMatrix(arguments.gradients[p]),
-          {first, first + static_cast<long>(count)},
-          {arguments.lr[0], 0.5, 0.5 * result.clipFactor, arguments.step});
-      expectNear(arguments.updates[p], expected.increment, what + ": update");
-      expectNear(arguments.parameters[p], expected.weight, what + ": weight");
-      ASSERT_EQ(expected.states.size(), count);
-      for (std::size_t k = 0; k < count; ++k)
-        expectNear(arguments.states[s + k], expected.states[k],
-                   what + ": state " + std::to_string(k));
-    }
-  });
-
-  CompiledSpec host = compile(nullptr);
-  train(host, [](auto &&...) {});
-  const std::vector<Tensor> here = allTensors(host.arguments),
-                            there = allTensors(gpu.arguments);
-  double apart = 0;
-  for (std::size_t i = 0; i < here.size(); ++i)
-    apart = std::max(apart, distance(there[i], toMatrix(here[i])));
-  EXPECT_LT(apart, toleranceOf(rule())) << "beside the CPU";
-  RecordProperty("reference", fmt::format("{:.1e}", worst));
-  RecordProperty("cpu", fmt::format("{:.1e}", apart));
+  CompiledSpec gpu = compile(device.get()), host = compile(nullptr);
+  const std::vector<Apart> here = compare(host, rule(), reference),
+                           there = compare(gpu, rule(), reference);
+  // Newton-Schulz enlarges small singular values, rounding errors with them, up
+  // to several hundredfold: where binary32 on the CPU is further from float64
+  // than 1e-5, so may be the GPU. Few rounds of power iteration are only near
+  // to exact singular pairs.
+  const double tolerance =
+      needsSpectrum(rule().spec, rule().name) ? 1e-2 : 1e-5;
+  double worst = 0, worstHere = 0;
+  ASSERT_EQ(there.size(), here.size());
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    EXPECT_LT(there[i].distance, std::max(tolerance, 2 * here[i].distance))
+        << there[i].what << ", where the CPU is " << here[i].distance << " off";
+    // The CPU's own error says what can be asked, so it has a bound, too.
+    EXPECT_LT(here[i].distance, std::max(tolerance, 3e-5)) << here[i].what;
+    worst = std::max(worst, there[i].distance);
+    worstHere = std::max(worstHere, here[i].distance);
+  }
+  RecordProperty("gpu", fmt::format("{:.1e}", worst));
+  RecordProperty("cpu", fmt::format("{:.1e}", worstHere));
+  const std::vector<double> &measured = gpu.arguments.measures;
+  ASSERT_EQ(measured.size(), host.arguments.measures.size());
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    EXPECT_NEAR(measured[i], host.arguments.measures[i],
+                1e-5 * std::abs(measured[i]))
+        << gpu.artefact->manifest().measures[i].name;
   if (findGpu() == "simt")
-    expectSameBits(there);
+    expectSameBits(gpu, rule(), [&](Device *d) { return compile(d); });
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceSpecs);
@@ -239,3 +271,55 @@ INSTANTIATE_TEST_SUITE_P(Shipped, DeviceSpecs, testing::ValuesIn(listTried()),
                            return info.param.rule.spec + "_" +
                                   info.param.rule.name;
                          });
+
+//===----------------------------------------------------------------------===//
+// Products of bf16
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Muon whose products have bf16 operands, beside a reference that rounds the
+/// same operands; for sm_90a they run on warpgroups.
+class Bf16 : public testing::TestWithParam<const char *> {};
+} // namespace
+
+TEST_P(Bf16, AgreesWithARoundedReference) {
+  if (findGpu().empty())
+    return;
+  const std::vector<ShippedRule> rules = listRules("paper");
+  const auto muon = std::find_if(rules.begin(), rules.end(), [](auto &rule) {
+    return rule.name == "muon";
+  });
+  ASSERT_NE(muon, rules.end());
+  TemporaryFolder folder;
+  const std::string spec = folder / "paper.mlir";
+  std::ifstream file(STEEP_TEST_SPECS "/paper.mlir");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  static const std::regex oracle("(geo\\.spectral %\\w+ radius\\(%\\w+\\))");
+  std::ofstream(spec) << std::regex_replace(text, oracle, "$1 dot(bf16)");
+  const NamedShapes shapes = {
+      {"a", {33, 65}}, {"b", {96, 96}}, {"c", {160, 130}}};
+  auto compile = [&](Device *device) {
+    return CompiledSpec(spec, shapes,
+                        {std::string("native,") + GetParam(), "muon", device});
+  };
+  std::unique_ptr<Device> device = openChecked(findGpu());
+  CompiledSpec gpu = compile(device.get());
+  const Rule rounded = [](const Matrix &w, const Matrix &g,
+                          const std::vector<Matrix> &states,
+                          const reference::Scalars &scalars) {
+    reference::Step step =
+        reference::muonStep(w, g, states[0], scalars, 0.95, 1e-5,
+                            reference::jordan(), reference::roundToBf16);
+    return Updated{step.weight, step.increment, {step.state}};
+  };
+  double worst = 0;
+  for (const Apart &apart : compare(gpu, *muon, rounded)) {
+    EXPECT_LT(apart.distance, 1e-2) << apart.what;
+    worst = std::max(worst, apart.distance);
+  }
+  RecordProperty("gpu", fmt::format("{:.1e}", worst));
+  if (findGpu() == "simt")
+    expectSameBits(gpu, *muon, compile);
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, Bf16, testing::Values("sm_80", "sm_90a"));

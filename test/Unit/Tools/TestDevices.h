@@ -19,6 +19,9 @@ namespace steep::test {
 /// The GPU that tests run on: $STEEP_TEST_DEVICE (cuda), or the emulated one
 /// where it was built; else none.
 inline std::string findGpu() {
+  // The emulated one takes PTX and LLVM's IR; assembling would be for nothing.
+  if (!std::getenv("STEEP_TEST_DEVICE"))
+    ::setenv("STEEP_CUDA", "/nowhere", /*overwrite=*/0);
   if (const char *name = std::getenv("STEEP_TEST_DEVICE"))
     return name;
   return std::filesystem::exists(STEEP_TEST_SIMT) ? "simt" : "";
