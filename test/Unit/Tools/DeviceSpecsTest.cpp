@@ -239,17 +239,19 @@ TEST_P(DeviceSpecs, AgreesWithTheReference) {
                            there = compare(gpu, rule(), reference);
   // Newton-Schulz enlarges small singular values, rounding errors with them, up
   // to several hundredfold: where binary32 on the CPU is further from float64
-  // than 1e-5, so may be the GPU. Few rounds of power iteration are only near
-  // to exact singular pairs.
-  const double tolerance =
-      needsSpectrum(rule().spec, rule().name) ? 1e-2 : 1e-5;
+  // than the bound, so may be the GPU. Its norm is a binary32 sum besides, and
+  // steep schedules enlarge that rounding, too (seen: 1.8e-5, of one row). Few
+  // rounds of power iteration are only near to exact singular pairs.
+  const double tolerance = needsSpectrum(rule().spec, rule().name) ? 1e-2
+                           : multiplies(rule())                    ? 2e-5
+                                                                   : 1e-5;
   double worst = 0, worstHere = 0;
   ASSERT_EQ(there.size(), here.size());
   for (std::size_t i = 0; i < there.size(); ++i) {
     EXPECT_LT(there[i].distance, std::max(tolerance, 2 * here[i].distance))
         << there[i].what << ", where the CPU is " << here[i].distance << " off";
     // The CPU's own error says what can be asked, so it has a bound, too.
-    EXPECT_LT(here[i].distance, std::max(tolerance, 3e-5)) << here[i].what;
+    EXPECT_LT(here[i].distance, std::max(tolerance, 5e-5)) << here[i].what;
     worst = std::max(worst, there[i].distance);
     worstHere = std::max(worstHere, here[i].distance);
   }
@@ -278,43 +280,66 @@ INSTANTIATE_TEST_SUITE_P(Shipped, DeviceSpecs, testing::ValuesIn(listTried()),
 
 namespace {
 /// Muon whose products have bf16 operands, beside a reference that rounds the
-/// same operands; for sm_90a they run on warpgroups.
-class Bf16 : public testing::TestWithParam<const char *> {};
+/// same operands; for sm_90a they run on warpgroups. One step of Newton-Schulz
+/// is the products alone. After five, binary32 and binary64 with the same
+/// roundings are up to 2e-2 apart: a number that falls to the other side of a
+/// tie changes all that follows.
+struct Rounded {
+  const char *target;
+  unsigned steps;
+  double bound;
+};
+class Bf16 : public testing::TestWithParam<Rounded> {};
 } // namespace
+
+/// A square is multiplied from its left, as a tall matrix is.
+static Updated stepRounded(const Matrix &w, const Matrix &g, const Matrix &b,
+                           const reference::Scalars &scalars, unsigned steps) {
+  auto turn = [&](const Matrix &m) {
+    return w.rows == w.cols ? reference::transpose(m) : m;
+  };
+  const reference::Step step =
+      reference::muonStep(turn(w), turn(g), turn(b), scalars, 0.95, 1e-5,
+                          reference::jordan(steps), reference::roundToBf16);
+  return {turn(step.weight), turn(step.increment), {turn(step.state)}};
+}
 
 TEST_P(Bf16, AgreesWithARoundedReference) {
   if (findGpu().empty())
     return;
+  const char *const target = GetParam().target;
+  const unsigned count = GetParam().steps;
+  const double bound = GetParam().bound;
   const std::vector<ShippedRule> rules = listRules("paper");
-  const auto muon = std::find_if(rules.begin(), rules.end(), [](auto &rule) {
-    return rule.name == "muon";
-  });
+  const auto muon =
+      std::find_if(rules.begin(), rules.end(),
+                   [](const ShippedRule &rule) { return rule.name == "muon"; });
   ASSERT_NE(muon, rules.end());
   TemporaryFolder folder;
   const std::string spec = folder / "paper.mlir";
   std::ifstream file(STEEP_TEST_SPECS "/paper.mlir");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  static const std::regex oracle("(geo\\.spectral %\\w+ radius\\(%\\w+\\))");
-  std::ofstream(spec) << std::regex_replace(text, oracle, "$1 dot(bf16)");
-  const NamedShapes shapes = {
-      {"a", {33, 65}}, {"b", {96, 96}}, {"c", {160, 130}}};
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  text = std::regex_replace(
+      text, std::regex("(geo\\.spectral %\\w+ radius\\(%\\w+\\))"),
+      "$1 dot(bf16)");
+  text = std::regex_replace(text, std::regex("steps = 5"),
+                            fmt::format("steps = {}", count));
+  std::ofstream(spec) << text;
+  const std::string wanted = std::string("native,") + target;
   auto compile = [&](Device *device) {
-    return CompiledSpec(spec, shapes,
-                        {std::string("native,") + GetParam(), "muon", device});
+    return CompiledSpec(spec, {{"wide", {33, 65}}, {"square", {96, 96}}},
+                        {wanted, "muon", device});
   };
   std::unique_ptr<Device> device = openChecked(findGpu());
   CompiledSpec gpu = compile(device.get());
-  const Rule rounded = [](const Matrix &w, const Matrix &g,
-                          const std::vector<Matrix> &states,
-                          const reference::Scalars &scalars) {
-    reference::Step step =
-        reference::muonStep(w, g, states[0], scalars, 0.95, 1e-5,
-                            reference::jordan(), reference::roundToBf16);
-    return Updated{step.weight, step.increment, {step.state}};
+  const Rule rounded = [&](const Matrix &w, const Matrix &g,
+                           const std::vector<Matrix> &states,
+                           const reference::Scalars &scalars) {
+    return stepRounded(w, g, states[0], scalars, count);
   };
   double worst = 0;
   for (const Apart &apart : compare(gpu, *muon, rounded)) {
-    EXPECT_LT(apart.distance, 1e-2) << apart.what;
+    EXPECT_LT(apart.distance, bound) << apart.what;
     worst = std::max(worst, apart.distance);
   }
   RecordProperty("gpu", fmt::format("{:.1e}", worst));
@@ -322,4 +347,7 @@ TEST_P(Bf16, AgreesWithARoundedReference) {
     expectSameBits(gpu, *muon, compile);
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, Bf16, testing::Values("sm_80", "sm_90a"));
+INSTANTIATE_TEST_SUITE_P(Products, Bf16,
+                         testing::Values(Rounded{"sm_80", 1, 1e-6},
+                                         Rounded{"sm_90a", 1, 1e-6},
+                                         Rounded{"sm_80", 5, 3e-2}));
