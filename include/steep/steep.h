@@ -314,7 +314,8 @@ typedef struct steep_step_args {
    * The step updates the master, and the weight becomes the master, rounded. A
    * BF16 weight has to have one, but with STEEP_DELTA_ONLY. */
   DLTensor *const *masters;
-  /* NULL, or receives the measure_count numbers of steep_plan. */
+  /* NULL, or receives the measure_count numbers of steep_plan; on a GPU it is
+   * device memory. */
   double *measures;
   int64_t measure_count;
 } steep_step_args;

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 # What the passes treat alike: a row a warp, with a tail, and in loops of a block.
-ROWS = [(64, 768), (64, 1000), (64, 4096), (64, 11008), (64, 32768)]
+ROWS = [(64, 1000), (64, 11008), (64, 32768)]
 # Rules with products have many kernels: a row of many chunks alone.
 PRODUCTS = [(24, 4096)]
 # Small tiles, and the largest.
