@@ -12,6 +12,15 @@ if(NOT TARGET Steep::steepc)
 endif()
 set(Steep_SPEC_DIR "${_steep_prefix}/share/steep/specs")
 
+# A file that is neither there nor made by a rule of the project is said at once.
+function(steep_check_input name option file)
+  get_source_file_property(is_generated "${file}" GENERATED)
+  if(NOT EXISTS "${file}" AND NOT is_generated)
+    message(FATAL_ERROR
+      "steep_add_optimizer(${name}): ${option}: there is no file '${file}'")
+  endif()
+endfunction()
+
 # steep_add_optimizer(NAME SPEC FILE [PARAMS FILE] [CPU LIST] [SHARED])
 #
 # Compiles a spec when the project is built, again when the spec or the list of
@@ -35,10 +44,12 @@ function(steep_add_optimizer name)
   if(NOT EXISTS "${spec}" AND EXISTS "${Steep_SPEC_DIR}/${ARG_SPEC}")
     set(spec "${Steep_SPEC_DIR}/${ARG_SPEC}")
   endif()
+  steep_check_input(${name} SPEC "${spec}")
   set(options --name ${name})
   set(inputs "${spec}")
   if(ARG_PARAMS)
     get_filename_component(params "${ARG_PARAMS}" ABSOLUTE)
+    steep_check_input(${name} PARAMS "${params}")
     list(APPEND options --params "${params}")
     list(APPEND inputs "${params}")
   endif()

@@ -42,12 +42,12 @@ static int64_t getGrid(func::FuncOp kernel) {
 /// Blocks of `maker` are of as many rows as `reader` takes together.
 static bool haveEqualBlocks(func::FuncOp maker, func::FuncOp reader) {
   auto group = maker->getAttrOfType<IntegerAttr>(BlockDialect::groupAttrName);
-  auto rows = getConfig(maker);
-  auto groups = getConfig(reader);
-  return group && succeeded(rows) && succeeded(groups) &&
-         rows->getRows() == group.getInt() && groups->getRows() == 1 &&
-         getGrid(maker) >= getGrid(reader) && getForall(maker) &&
-         getForall(reader);
+  // Kernels of the host have no config.
+  auto rows = maker->getAttrOfType<ConfigAttr>(BlockDialect::configAttrName);
+  auto groups = reader->getAttrOfType<ConfigAttr>(BlockDialect::configAttrName);
+  return group && rows && groups && rows.getRows() == group.getInt() &&
+         groups.getRows() == 1 && getGrid(maker) >= getGrid(reader) &&
+         getForall(maker) && getForall(reader);
 }
 
 namespace {

@@ -61,13 +61,21 @@ static int start_workers(pool_state *p, int32_t count) {
   return p->workers == count;
 }
 
+/* No pool, and last_error says why. */
+static steep_pool *refuse_threads(int32_t threads) {
+  steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
+                 "threads: expected 1 to 1024 that the system has, got %ld",
+                 (long)threads);
+  return NULL;
+}
+
 steep_pool *steep_host_export_pool_create(int32_t threads) {
   pool_state *p;
   if (threads < 1 || threads > 1024)
-    return NULL;
+    return refuse_threads(threads);
   p = calloc(1, sizeof *p + (size_t)(threads - 1) * sizeof p->threads[0]);
   if (!p)
-    return NULL;
+    return refuse_threads(threads);
   p->base.struct_size = sizeof(steep_pool);
   p->base.threads = threads;
   p->base.context = p;
@@ -77,7 +85,7 @@ steep_pool *steep_host_export_pool_create(int32_t threads) {
   steep_host_crew_init(&p->crew);
   if (!start_workers(p, threads - 1)) {
     steep_host_export_pool_destroy(&p->base);
-    return NULL;
+    return refuse_threads(threads);
   }
   return &p->base;
 }

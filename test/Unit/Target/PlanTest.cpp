@@ -78,7 +78,7 @@ TEST(Plan, RefusesEntriesThatAreNotThere) {
   state.struct_size = sizeof state;
   EXPECT_EQ(steep_host_export_state(3, &state), STEEP_INVALID_ARGUMENT);
   EXPECT_STREQ(steep_host_export_last_error(),
-               "state: expected a number below 3, got 3");
+               "state: expected a number from 0 on and below 3, got 3");
   EXPECT_EQ(steep_host_export_group(-1, nullptr), STEEP_INVALID_ARGUMENT);
   EXPECT_STREQ(steep_host_export_last_error(),
                "group: expected a steep_group, got NULL");
