@@ -124,6 +124,15 @@ TEST(Host, FindsEveryOverlap) {
   EXPECT_LT(refused, 3900);
 }
 
+TEST(Host, APoolOfNoThreadsIsRefused) {
+  for (int threads : {0, -1, 100000}) {
+    EXPECT_EQ(steep_host_export_pool_create(threads), nullptr);
+    EXPECT_EQ(std::string(steep_host_export_last_error()),
+              "threads: expected 1 to 1024 that the system has, got " +
+                  std::to_string(threads));
+  }
+}
+
 TEST(Host, APoolServesSeveralCallers) {
   for (int threads : {1, 2, 5}) {
     steep_pool *pool = steep_host_export_pool_create(threads);
