@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -33,9 +34,10 @@ def split_tied(
             and isinstance(pair[0], str)
             and isinstance(pair[1], torch.Tensor)
         ):
+            groups = ": groups are the spec's" if isinstance(pair, dict) else ""
             raise SteepError(
                 "expected pairs of name and tensor, as model.named_parameters() gives, "
-                f"got {type(pair).__name__}"
+                f"got {type(pair).__name__}{groups}"
             )
         name, tensor = pair
         if name in names:
@@ -51,6 +53,35 @@ def split_tied(
             stacklevel=3,
         )
     return own, tied
+
+
+def check_new(
+    members: list[tuple[str, torch.Tensor]],
+    ties: Mapping[str, str],
+    named: list[tuple[str, torch.Tensor]],
+    tied: Mapping[str, str],
+) -> None:
+    """Refuses parameters, and tied names, of which the optimizer has one already."""
+    names = {name for name, _ in members} | ties.keys()
+    owners = {id(tensor): name for name, tensor in members}
+    for name, tensor in named:
+        if id(tensor) in owners and owners[id(tensor)] != name:
+            raise SteepError(
+                f"parameter '{owners[id(tensor)]}' comes twice, once more as '{name}'"
+            )
+    for name in [name for name, _ in named] + list(tied):
+        if name in names:
+            raise SteepError(f"parameter '{name}' comes twice")
+
+
+def check_threads(threads: int | None) -> None:
+    if threads is None:
+        return
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise SteepError(
+            f"threads is {threads!r}: expected a whole number, at least 1, or None for "
+            "PyTorch's"
+        )
 
 
 def as_matrix(shape: torch.Size) -> tuple[int, ...]:
@@ -97,6 +128,15 @@ def strides(tensor: torch.Tensor) -> tuple[int, ...] | None:
     if tensor.is_contiguous():
         return None
     return tensor.stride() if tensor.dim() > 1 else (tensor.numel(), *tensor.stride())
+
+
+def check_shape(name: str, parameter: torch.Tensor, shape: tuple[int, ...]) -> None:
+    """A parameter's shape is that which the optimizer was made for."""
+    if parameter.shape != shape:
+        raise SteepError(
+            f"parameter '{name}' is {tuple(parameter.shape)}: compiled for "
+            f"{tuple(shape)}"
+        )
 
 
 def check_gradient(name: str, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
@@ -147,34 +187,100 @@ def start(state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor) -
 
 
 def check_states(
-    state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor
-) -> None:
-    """What a state dict brought is what the step writes into."""
-    shapes = {"step": (), **state_shapes(compiled, parameter)}
+    state: Any, compiled: Parameter, parameter: torch.Tensor
+) -> dict[str, tuple[int, ...]]:
+    """What a state dict or a trainer left is what the step writes into. Returns the
+    shapes of all but `step`."""
+    if not isinstance(state, Mapping):
+        raise SteepError(
+            f"state of '{compiled.name}': expected a dict of its states by name, got "
+            f"{type(state).__name__}"
+        )
+    shapes = state_shapes(compiled, parameter)
     if MASTER in state and MASTER not in shapes:
         raise SteepError(
             f"state '{MASTER}' of '{compiled.name}': expected none, since the weight "
             f"is {parameter.dtype} itself"
         )
+    read_step(compiled.name, state.get("step"))
     for name, shape in shapes.items():
         tensor = state.get(name)
         if (
             not isinstance(tensor, torch.Tensor)
             or tuple(tensor.shape) != shape
-            or (name != "step" and tensor.dtype is not torch.float32)
+            or tensor.dtype is not torch.float32
+            or tensor.layout is not torch.strided
+            or tensor.device.type != "cpu"
             or not tensor.is_contiguous()
+            or tensor.is_neg()
         ):
-            got = getattr(tensor, "shape", None), getattr(tensor, "dtype", None)
+            got = _describe(tensor) if name in state else "none"
             raise SteepError(
                 f"state '{name}' of '{compiled.name}': expected a contiguous FP32 "
-                f"tensor of shape {shape}, got {got[0]}, {got[1]}"
+                f"tensor of shape {shape}, got {got}"
             )
+    return shapes
 
 
-def choose(given: Rates, group: str, default: float) -> float:
-    if isinstance(given, Mapping):
-        return given.get(group, default)
-    return default if given is None else given
+def _describe(value: Any) -> str:
+    if not isinstance(value, torch.Tensor):
+        return type(value).__name__
+    text = f"{value.dtype} of shape {tuple(value.shape)}"
+    if value.layout is not torch.strided:
+        return f"{text}, {value.layout}"
+    if value.device.type != "cpu":
+        return f"{text} on {value.device}"
+    if not value.is_contiguous():
+        return f"{text} with strides {value.stride()}"
+    return text
+
+
+def read_step(name: str, value: Any) -> float:
+    """The number of updates that a parameter has seen."""
+    number = value
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        number = value.item()
+    if isinstance(number, (int, float)) and number >= 0 and float(number).is_integer():
+        return float(number)
+    got = _describe(value) if number is value else number
+    if value is None or isinstance(value, (int, float)):
+        got = "none" if value is None else value
+    raise SteepError(
+        f"state 'step' of '{name}': expected a whole number of updates, got {got}"
+    )
+
+
+# --- groups and rates ----------------------------------------------------------
+
+# Schedulers that go to 0 by recurrence leave a rate that is below it by rounding.
+_ROUNDING = 1e-9
+_LARGEST = torch.finfo(torch.float32).max
+
+
+def read_rate(group: str, rate: str, value: Any) -> float:
+    """A group's `lr` or `weight_decay`."""
+    number = float("nan")
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        number = float(value.detach())
+    elif not isinstance(value, (str, torch.Tensor)):
+        with contextlib.suppress(TypeError, ValueError):
+            number = float(value)
+    if -_ROUNDING <= number <= _LARGEST:
+        return max(number, 0.0)
+    got = "missing" if value is None else repr(value)
+    raise SteepError(
+        f"group '{group}': {rate} is {got}: expected a finite number that is not "
+        "negative"
+    )
+
+
+def choose(given: Rates, group: str, rate: str, default: float) -> float:
+    """What is given for a group's `rate`."""
+    value = given.get(group, default) if isinstance(given, Mapping) else given
+    if value is None:
+        return default
+    read_rate(group, rate, value)
+    return value
 
 
 def check_rates(lr: Rates, weight_decay: Rates, artefact: Artefact) -> None:
@@ -185,6 +291,48 @@ def check_rates(lr: Rates, weight_decay: Rates, artefact: Artefact) -> None:
                 raise SteepError(
                     f"there is no group '{name}': expected one of {', '.join(names)}"
                 )
+
+
+def match_groups(
+    groups: list[dict[str, Any]],
+    members: list[tuple[str, torch.Tensor]],
+    artefact: Artefact,
+) -> list[int]:
+    """The spec's groups that `param_groups` are, by the parameters that they hold."""
+    numbers = {p.name: p.group for p in artefact.parameters}
+    homes = {id(tensor): numbers.get(name, 0) for name, tensor in members}
+    names = {id(tensor): name for name, tensor in members}
+    spec = [group.name for group in artefact.groups]
+    found: list[int] = []
+    for group in groups:
+        held = list(map(id, group["params"]))
+        if not held and group.get("name") in spec:
+            found.append(spec.index(group["name"]))
+            continue
+        number = homes.get(held[0], -1) if held else -1
+        for key in held:
+            if key not in homes:
+                raise _moved(f"'{group.get('name')}' has one that has no name")
+            if homes[key] != number or held.count(key) > 1:
+                raise _moved(
+                    f"'{names[key]}' is in '{group.get('name')}', and is of "
+                    f"'{spec[homes[key]]}'"
+                )
+        found.append(number)
+    present = {id(p) for group in groups for p in group["params"]}
+    for key, name in names.items():
+        if key not in present:
+            raise _moved(f"'{name}' is gone")
+    if sorted(found) != list(range(len(spec))):
+        raise _moved(f"there are {len(found)} groups instead of {', '.join(spec)}")
+    return found
+
+
+def _moved(what: str) -> SteepError:
+    return SteepError(
+        f"param_groups: expected the parameters where the spec has them, but {what} "
+        "(add_param_group adds parameters)"
+    )
 
 
 def conventions(artefact: Artefact, group: int) -> dict[str, str]:

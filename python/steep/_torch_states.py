@@ -35,6 +35,79 @@ class _Saved:
     group: Mapping[str, Any]
 
 
+def check_form(state_dict: Any) -> None:
+    """Refuses what is not the state dict of an optimizer, such as a model's."""
+    parts = (
+        (state_dict.get("state"), state_dict.get("param_groups"))
+        if isinstance(state_dict, Mapping)
+        else (None, None)
+    )
+    if (
+        isinstance(parts[0], Mapping)
+        and isinstance(parts[1], (list, tuple))
+        and all(isinstance(g, Mapping) and "params" in g for g in parts[1])
+    ):
+        return
+    got = f"a {type(state_dict).__name__}"
+    if isinstance(state_dict, Mapping):
+        keys = ", ".join(repr(key) for key in list(state_dict)[:3])
+        got = f"one with {keys}" if keys else "an empty one"
+    raise SteepError(
+        "expected the state dict of an optimizer, with 'state' and 'param_groups', got "
+        + got
+    )
+
+
+def check_groups(optimizer: Optimizer, saved: Sequence[Mapping[str, Any]]) -> None:
+    """The groups of its own state dict have the optimizer's parameters."""
+    own = optimizer.param_groups
+    if len(saved) != len(own):
+        raise SteepError(
+            f"the state dict has {len(saved)} groups, expected {len(own)}: "
+            f"{', '.join(group['name'] for group in own)}"
+        )
+    for group, other in zip(own, saved, strict=True):
+        _parameters.check_conventions(group, other)
+        names, given = group["param_names"], other.get("param_names")
+        given = names if given is None else given
+        if list(given) != list(names) or len(other["params"]) != len(names):
+            raise SteepError(
+                f"group '{group['name']}': the state dict has the parameters "
+                f"{list(given)}, expected {list(names)}"
+            )
+        for rate in ("lr", "weight_decay"):
+            _parameters.read_rate(group["name"], rate, other.get(rate))
+
+
+def checked(optimizer: Optimizer, state_dict: StateDict) -> dict[Any, dict[str, Any]]:
+    """The states of its own state dict, which a step takes; by PyTorch's numbers."""
+    compiled = {p.name: p for p in optimizer.artefact.parameters}
+    names = {id(tensor): name for name, tensor in optimizer._members}
+    owners = [p for group in optimizer.param_groups for p in group["params"]]
+    numbers = [n for group in state_dict["param_groups"] for n in group["params"]]
+    states = dict(state_dict["state"])
+    for number, owner in zip(numbers, owners, strict=False):
+        name = names.get(id(owner))
+        if name not in compiled or states.get(number, {}) == {}:
+            continue
+        state = states[number]
+        if isinstance(state, Mapping):
+            state = {key: _as_state(key, value) for key, value in state.items()}
+        _parameters.check_states(state, compiled[name], owner)
+        step = _parameters.read_step(name, state["step"])
+        states[number] = {**state, "step": torch.tensor(step, dtype=torch.float32)}
+    return states
+
+
+def _as_state(name: str, value: Any) -> Any:
+    """States may have been saved in another floating type, or with strides."""
+    if name == "step" or not isinstance(value, torch.Tensor):
+        return value
+    if not value.is_floating_point() or value.layout is not torch.strided:
+        return value
+    return value.to("cpu", torch.float32).contiguous()
+
+
 def is_own(state_dict: StateDict) -> bool:
     """Does it say how its states are averaged, as those of steep.torch do?"""
     return all("conventions" in group for group in state_dict["param_groups"])
@@ -42,7 +115,9 @@ def is_own(state_dict: StateDict) -> bool:
 
 def translate(optimizer: Optimizer, state_dicts: Sequence[StateDict]) -> dict[str, Any]:
     """The state dict that `optimizer` would have after what `state_dicts` saw."""
-    named = dict(optimizer._named())
+    for state_dict in state_dicts:
+        check_form(state_dict)
+    named = dict(optimizer._members)
     compiled = {p.name: p for p in optimizer.artefact.parameters}
     saved = _match(optimizer, named, state_dicts)
     states: dict[int, Any] = {}
@@ -101,7 +176,7 @@ def _match(
 def _names_by_order(
     optimizer: Optimizer, named: Mapping[str, torch.Tensor], count: int, dicts: int
 ) -> list[str]:
-    order = optimizer._order
+    order = [name for name, _ in optimizer._members]
     trained = [name for name in order if named[name].requires_grad]
     for names in (order, trained):
         if dicts == 1 and len(names) == count:

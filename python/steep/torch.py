@@ -18,15 +18,19 @@ from typing import Any
 import torch
 
 from . import _parameters, _torch_states
-from ._artefact import Artefact, Parameter, Report, Stepper
+from ._artefact import Artefact, Parameter, Report
 from ._compile import compile_text, read_spec
 from ._error import SteepError
 from ._parameters import Named, Rates
+from ._torch_engine import Engine
 
 __all__ = ["Optimizer"]
 
 # What a copy of an optimizer keeps beside PyTorch's own.
-_KEPT = ("_spec", "_title", "_target", "_threads", "_tied", "_order", "_last", "_ready")
+_KEPT = ("_spec", "_title", "_target", "_threads", "_tied", "_members", "_shapes") + (
+    "_last",
+    "_ready",
+)
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -57,11 +61,13 @@ class Optimizer(torch.optim.Optimizer):
                 f"steep.torch.Optimizer has no option '{option}': what a step does is "
                 "the spec's, and its options are lr, weight_decay, threads and target"
             )
-        named, tied = _parameters.split_tied(named_parameters)
         self._spec, self._title = read_spec(spec)
+        _parameters.check_threads(threads)
+        named, tied = _parameters.split_tied(named_parameters)
         self._target, self._threads = target, threads
-        self._tied, self._order = tied, [name for name, _ in named]
-        self._engine: _Engine | None = None
+        self._tied, self._members = tied, named
+        self._shapes = {name: tuple(p.shape) for name, p in named}
+        self._engine: Engine | None = None
         self._last: Report | None = None
         self._artefact: Artefact | None = self._compile(named)
         numbers = {p.name: p.group for p in self.artefact.parameters}
@@ -69,9 +75,9 @@ class Optimizer(torch.optim.Optimizer):
         _parameters.check_rates(lr, weight_decay, self.artefact)
         for i, group in enumerate(self.artefact.groups):
             members = [(n, p) for n, p in named if numbers.get(n, 0) == i]
+            rates = (lr, "lr", group.lr), (weight_decay, "weight_decay", group.wd)
             options = {
-                "lr": _parameters.choose(lr, group.name, group.lr),
-                "weight_decay": _parameters.choose(weight_decay, group.name, group.wd),
+                **{r: _parameters.choose(g, group.name, r, d) for g, r, d in rates},
                 "name": group.name,
                 "rule": group.rule,
                 "conventions": _parameters.conventions(self.artefact, i),
@@ -91,7 +97,7 @@ class Optimizer(torch.optim.Optimizer):
     def artefact(self) -> Artefact:
         """What the spec was compiled to."""
         if self._artefact is None:
-            self._artefact = self._compile(self._named())
+            self._artefact = self._compile(self._members)
         return self._artefact
 
     @property
@@ -119,7 +125,8 @@ class Optimizer(torch.optim.Optimizer):
                 "and their options are the spec's"
             )
         named, tied = _parameters.split_tied(param_group["params"])
-        artefact = self._compile(self._named() + named)
+        _parameters.check_new(self._members, self._tied, named, tied)
+        artefact = self._compile(self._members + named)
         places = {p.name: artefact.groups[p.group].name for p in artefact.parameters}
         groups = {group["name"]: group for group in self.param_groups}
         for name, parameter in named:
@@ -128,14 +135,8 @@ class Optimizer(torch.optim.Optimizer):
             group["param_names"].append(name)
         self._artefact, self._engine = artefact, None
         self._tied.update(tied)
-        self._order += [name for name, _ in named]
-
-    def _named(self) -> list[tuple[str, torch.Tensor]]:
-        return [
-            pair
-            for group in self.param_groups
-            for pair in zip(group["param_names"], group["params"], strict=True)
-        ]
+        self._members = self._members + named
+        self._shapes.update({name: tuple(p.shape) for name, p in named})
 
     def _compile(self, named: list[tuple[str, torch.Tensor]]) -> Artefact:
         shapes: dict[str, tuple[int, ...]] = {}
@@ -164,7 +165,7 @@ class Optimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         if self._engine is None:
-            self._engine = _Engine(self)
+            self._engine = Engine(self)
         self._last = self._engine.step()
         return loss
 
@@ -192,12 +193,10 @@ class Optimizer(torch.optim.Optimizer):
         What torch.optim's AdamW, Adam, Muon or SGD saved is taken where a state of the
         same name is averaged alike, with its learning rates and weight decays.
         """
+        _torch_states.check_form(state_dict)
         if not _torch_states.is_own(state_dict):
             state_dict = _torch_states.translate(self, [state_dict])
-        for own, saved in zip(
-            self.param_groups, state_dict["param_groups"], strict=False
-        ):
-            _parameters.check_conventions(own, saved)
+        _torch_states.check_groups(self, state_dict["param_groups"])
         # After the hooks of others: it keeps PyTorch from casting what they left.
         hook = self.register_load_state_dict_pre_hook(_keep_states)
         try:
@@ -233,16 +232,17 @@ class Optimizer(torch.optim.Optimizer):
 
     def _states_by_name(self) -> list[tuple[Parameter, dict[str, torch.Tensor]]]:
         """Of every parameter that has states, those that began just now as well."""
-        tensors = dict(self._named())
+        tensors = dict(self._members)
         found = []
         for compiled in self.artefact.parameters:
             tensor = tensors[compiled.name]
             if not compiled.states and tensor.dtype is torch.float32:
                 continue
+            _parameters.check_shape(compiled.name, tensor, self._shapes[compiled.name])
             state = self.state[tensor]
-            if not state:
+            if state == {}:
                 _parameters.start(state, compiled, tensor)
-                self._engine = None  # it does not know of them
+            _parameters.check_states(state, compiled, tensor)
             found.append((compiled, state))
         return found
 
@@ -256,178 +256,16 @@ class _Kept:
 
 
 def _keep_states(optimizer: Optimizer, state_dict: dict[str, Any]) -> dict[str, Any]:
-    def keep(name: str, value: Any) -> Any:
-        if name == "step" and isinstance(value, (int, float)):
-            value = torch.tensor(float(value), dtype=torch.float32)
+    """Also refuses, before anything is replaced, what a step would."""
+
+    def keep(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
         return _Kept(value.to("cpu", torch.float32))
 
+    states = _torch_states.checked(optimizer, state_dict)
     states = {
-        parameter: {name: keep(name, value) for name, value in state.items()}
-        for parameter, state in state_dict["state"].items()
+        parameter: {name: keep(value) for name, value in state.items()}
+        for parameter, state in states.items()
     }
     return {**state_dict, "state": states}
-
-
-class _Engine:
-    """An optimizer's parameters in the artefact's order, and what steps them."""
-
-    def __init__(self, optimizer: Optimizer):
-        self.optimizer = optimizer
-        artefact = optimizer.artefact
-        threads = optimizer._threads or torch.get_num_threads()
-        self.stepper = Stepper(artefact, threads)
-        tensors = dict(optimizer._named())
-        self.parameters = [tensors[p.name] for p in artefact.parameters]
-        self.compiled = artefact.parameters
-        self.names = [[s.name for s in p.states] for p in artefact.parameters]
-        self.sizes = [p.numel() for p in self.parameters]
-        # Whose weight or gradient is BF16 or strided, as `lay` has said of tensors
-        # that are as in `seen`.
-        self.staged = [False] * len(self.parameters)
-        self.seen: list[Any] = [None] * len(self.parameters)
-        # The gradients that the workspace was planned for; none: for no layout.
-        self.planned = b""
-        # One tensor, of which every state's `step` is an element: they count in
-        # one operation.
-        self.steps = torch.zeros(len(self.parameters), dtype=torch.float32)
-        for i, parameter in enumerate(self.parameters):
-            if optimizer.state.get(parameter):
-                state = optimizer.state[parameter]
-                _parameters.check_states(state, self.compiled[i], parameter)
-                self._count_together(i, state)
-
-    def step(self) -> Report:
-        optimizer = self.optimizer
-        for i, group in enumerate(optimizer.param_groups):
-            self.stepper.set_group(i, float(group["lr"]), float(group["weight_decay"]))
-        scale, inf = self._amp()
-        if inf:
-            return Report(float("inf"), 1.0, True, None)
-        gradients = self._point()
-        steps = [
-            int(step) + 1 if gradient else 0
-            for step, gradient in zip(self.steps.tolist(), gradients, strict=True)
-        ]
-        different = set(steps)
-        if different == {0}:
-            return Report(0.0, 1.0, False, None)
-        if len(different - {0}) == 1:
-            report = self._run("step", max(steps), scale)
-        else:
-            report = self._apply_apart(gradients, steps, scale)
-        if report.skipped:
-            return report
-        if 0 not in different:
-            self.steps.add_(1)
-        else:
-            self.steps.add_(torch.tensor([step > 0 for step in steps]))
-        return report
-
-    def _count_together(self, index: int, state: dict[str, Any]) -> None:
-        own = self.steps[index]
-        own.copy_(state["step"])
-        state["step"] = own
-
-    def _amp(self) -> tuple[float, bool]:
-        """What a GradScaler left: the gradients' scale, and whether one overflowed."""
-        scale = getattr(self.optimizer, "grad_scale", None)
-        inf = getattr(self.optimizer, "found_inf", None)
-        return (
-            1.0 if scale is None else 1.0 / float(scale),
-            inf is not None and bool(inf.item()),
-        )
-
-    def _run(self, entry: str, step: int, scale: float) -> Report:
-        if any(self.staged):
-            there = (self.stepper.gradients.table != 0).tobytes()
-            if there != self.planned:
-                self.stepper.fit()
-                self.planned = there
-        return self.stepper.run(entry, step, scale)
-
-    def _point(self) -> list[int]:
-        """Hands over where the tensors are now. Returns where the gradients are; 0:
-        there is none."""
-        state = self.optimizer.state
-        fp32, bf16, strided = torch.float32, torch.bfloat16, torch.strided
-        weights, gradients, masters, states = [], [], [], []
-        # All that is done here is done for every parameter in every step.
-        for i, parameter in enumerate(self.parameters):
-            gradient = parameter.grad
-            if gradient is None:
-                weights.append(0)
-                gradients.append(0)
-                masters.append(0)
-                states += [0] * len(self.names[i])
-                continue
-            if (
-                self.staged[i]
-                or gradient.dtype is not fp32
-                or parameter.dtype is not fp32
-                or not parameter.is_cpu
-                or gradient.layout is not strided
-                or not gradient.is_contiguous()
-                or not parameter.is_contiguous()
-                or gradient.numel() != self.sizes[i]
-                or parameter.numel() != self.sizes[i]
-            ):
-                self._lay(i, parameter, gradient)
-            own = state[parameter]
-            if not own:
-                _parameters.start(own, self.compiled[i], parameter)
-                self._count_together(i, own)
-            weights.append(parameter.data_ptr())
-            gradients.append(gradient.data_ptr())
-            masters.append(
-                own[_parameters.MASTER].data_ptr() if parameter.dtype is bf16 else 0
-            )
-            for name in self.names[i]:
-                states.append(own[name].data_ptr())
-        self.stepper.weights.set(weights)
-        self.stepper.gradients.set(gradients)
-        self.stepper.masters.set(masters)
-        self.stepper.states.set(states)
-        return gradients
-
-    def _lay(self, index: int, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
-        """Says how a weight and its gradient lie, where they are not dense FP32 or
-        were not before."""
-        compiled = self.compiled[index]
-        pair = parameter, gradient
-        seen = None
-        if all(tensor.layout is torch.strided for tensor in pair):
-            seen = [(t.dtype, t.device, t.shape, t.stride(), t.is_neg()) for t in pair]
-            if seen == self.seen[index]:
-                return
-        _parameters.check(compiled.name, parameter)
-        _parameters.check_gradient(compiled.name, parameter, gradient)
-        if _parameters.as_matrix(parameter.shape) != compiled.shape:
-            raise SteepError(
-                f"parameter '{compiled.name}' is {tuple(parameter.shape)}: compiled "
-                f"for {compiled.shape}"
-            )
-        state = self.optimizer.state[parameter]
-        if state:
-            _parameters.check_states(state, compiled, parameter)
-        layouts = [(t.dtype is torch.bfloat16, _parameters.strides(t)) for t in pair]
-        self.stepper.weights.lay(index, *layouts[0])
-        self.stepper.gradients.lay(index, *layouts[1])
-        self.staged[index] = layouts != [(False, None)] * 2
-        self.seen[index], self.planned = seen, b""
-
-    def _apply_apart(
-        self, gradients: list[int], steps: list[int], scale: float
-    ) -> Report:
-        """Parameters that missed gradients are at another step than the others:
-        one norm over all, then one update a step number."""
-        report = self._run("prepare", 1, scale)
-        if report.skipped:
-            return report
-        for step in sorted(set(steps) - {0}):
-            self.stepper.gradients.set(
-                [g if s == step else 0 for g, s in zip(gradients, steps, strict=True)]
-            )
-            self._run("apply", step, scale)
-        return report

@@ -219,12 +219,10 @@ def test_masters_that_do_not_fit_are_refused(inputs):
     plain = optimize(inputs / "adamw.mlir", full, steps=1)
     optimizer = optimize(inputs / "adamw.mlir", half, steps=1)
     states = [copy.deepcopy(o.state_dict()) for o in (plain, optimizer)]
-    plain.load_state_dict(states[1])
     with pytest.raises(steep.SteepError, match="'master' of 'embed.weight'.*none"):
-        plain.step()
-    optimizer.load_state_dict(states[0])
+        plain.load_state_dict(states[1])
     with pytest.raises(steep.SteepError, match="'master' of 'embed.weight'.*FP32"):
-        optimizer.step()
+        optimizer.load_state_dict(states[0])
 
 
 def test_weights_that_change_their_type_are_refused(inputs):
