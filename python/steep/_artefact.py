@@ -6,6 +6,7 @@ import ctypes as c
 import dataclasses
 import json
 import math
+import numbers
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -62,6 +63,31 @@ class Report:
     nonfinite: str | None
 
 
+def check_total(total: int, what: str) -> None:
+    """Refuses a number of steps that a schedule does not take."""
+    if isinstance(total, bool) or not isinstance(total, numbers.Integral) or total < 1:
+        raise SteepError(
+            f"{what} is {total!r}: expected a whole number of steps, at least 1"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """A factor on learning rates by the update's number, from 0: a linear warmup, then
+    a cosine from 1 to `floor`."""
+
+    warmup: int
+    total: int
+    floor: float
+
+    def __call__(self, t: int) -> float:
+        if t < self.warmup:
+            return t / self.warmup
+        span = self.total - self.warmup - 1
+        p = min(1.0, (t - self.warmup) / span) if span > 0 else 1.0
+        return self.floor + (1 - self.floor) * 0.5 * (1 + math.cos(math.pi * p))
+
+
 class Artefact:
     """A folder that steepc wrote (docs/manifest.md), opened."""
 
@@ -80,12 +106,12 @@ class Artefact:
             )
             for g in manifest["groups"]
         )
-        numbers = {group.name: i for i, group in enumerate(self.groups)}
+        places = {group.name: i for i, group in enumerate(self.groups)}
         self.parameters = tuple(
             Parameter(
                 p["name"],
                 tuple(p["shape"]),
-                numbers[p["group"]],
+                places[p["group"]],
                 p["rule"],
                 tuple(
                     State(s["name"], tuple(s["shape"]), s["convention"], s.get("beta"))
@@ -141,19 +167,11 @@ class Artefact:
 
         Without a schedule it is 1. docs/specs.md has the formula.
         """
+        check_total(total, "schedule: total")
         stated = self.manifest["schedule"]
         if stated is None:
-            return lambda t: 1.0
-        warmup, floor = math.floor(stated["warmup"] * total), stated["floor"]
-
-        def factor(t: int) -> float:
-            if t < warmup:
-                return t / warmup
-            span = total - warmup - 1
-            p = min(1.0, (t - warmup) / span) if span > 0 else 1.0
-            return floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * p))
-
-        return factor
+            return Schedule(0, total, 1.0)
+        return Schedule(math.floor(stated["warmup"] * total), total, stated["floor"])
 
     def routing(self) -> str:
         """A table: which parameter gets which rule and which states."""

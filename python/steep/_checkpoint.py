@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from ._artefact import Parameter
@@ -44,8 +45,38 @@ def save(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
             )
     # Written beside and renamed: a reader may have the old one mapped.
     temporary = f"{os.fspath(path)}.tmp-{os.getpid()}"
-    save_file(tensors, temporary, metadata=conventions(optimizer))
-    os.replace(temporary, path)
+    try:
+        if os.path.isdir(path):
+            raise SteepError(f"cannot write {path}: it is a folder")
+        save_file(tensors, temporary, metadata=conventions(optimizer))
+        os.replace(temporary, path)
+    except (OSError, SafetensorError) as error:
+        raise SteepError(f"cannot write {path}: {_reason(path, error)}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
+
+
+def _reason(path: str | os.PathLike[str], error: Exception) -> str:
+    """What the system or the format has against a file."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        return f"there is no folder {folder}"
+    text = getattr(error, "strerror", None) or str(error)
+    return " ".join(text.split())
+
+
+@contextlib.contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Opened for reading; errors name the file."""
+    try:
+        if os.path.isdir(path):
+            raise SteepError(f"cannot read {path}: it is a folder")
+        file = safe_open(os.fspath(path), framework="pt")
+    except (OSError, SafetensorError) as error:
+        raise SteepError(f"cannot read {path}: {_reason(path, error)}") from None
+    with file as opened:
+        yield opened
 
 
 def _saved(
@@ -62,10 +93,8 @@ def load(
 ) -> None:
     """Everything is checked before the first state is written."""
     with contextlib.ExitStack() as files:
-        file = files.enter_context(safe_open(os.fspath(path), framework="pt"))
-        model = masters and files.enter_context(
-            safe_open(os.fspath(masters), framework="pt")
-        )
+        file = files.enter_context(_opened(path))
+        model = masters and files.enter_context(_opened(masters))
         metadata = file.metadata() or {}
         for key, expected in conventions(optimizer).items():
             if metadata.get(key) != expected:
@@ -89,11 +118,21 @@ def load(
                         f"{place}: '{key}' is {given.dtype} {tuple(given.shape)}, "
                         f"expected {tensor.dtype} {tuple(tensor.shape)}"
                     )
+                if name == "step" and not _is_count(given):
+                    raise SteepError(
+                        f"{place}: '{key}' is {given.item()}, expected a whole number "
+                        "of updates"
+                    )
                 wanted.append((tensor, given))
         if left:
             raise SteepError(f"{path}: the optimizer has no tensor '{min(left)}'")
         for tensor, given in wanted:
             tensor.copy_(given)
+
+
+def _is_count(step: torch.Tensor) -> bool:
+    value = step.item()
+    return value >= 0 and float(value).is_integer()
 
 
 def _missing(path: object, key: str, name: str) -> str:

@@ -30,7 +30,9 @@ def find_compiler() -> Path:
     if named:
         found = shutil.which(named)
         if not found:
-            raise SteepError(f"STEEPC is {named!r}, but there is no such program")
+            there = os.path.exists(named)
+            why = "it is not executable" if there else "there is no such program"
+            raise SteepError(f"STEEPC is {named!r}, but {why}")
         return Path(found)
     beside = Path(__file__).resolve().parents[2] / "build" / "bin" / "steepc"
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("steepc")
@@ -51,7 +53,7 @@ def compile(
 ) -> Artefact:
     """The optimizer that `spec` states for parameters of these shapes.
 
-    `spec` is a file, or, where it contains a line break, the text of one.
+    `spec` is a file, or the text of one: a str with a line break or `optim.spec`.
     `aliases` gives parameters that share their storage, by the name of the
     owner (docs/specs.md, facts). What was compiled before comes from the cache.
     Raises SteepError with steepc's message.
@@ -77,13 +79,19 @@ def compile_text(
 
 
 def read_spec(spec: str | os.PathLike[str]) -> tuple[str, str]:
-    """Text and title of a spec that is a file, or text with line breaks."""
-    if isinstance(spec, str) and "\n" in spec:
+    """Text and title of a spec that is a file, or text; a Path is a file."""
+    if isinstance(spec, str) and ("\n" in spec or "optim.spec" in spec):
         return spec, "spec.mlir"
+    if not isinstance(spec, (str, os.PathLike)):
+        raise SteepError(
+            f"spec is {type(spec).__name__}: expected the path or the text of a spec"
+        )
     try:
-        return Path(spec).read_text(), os.fspath(spec)
+        return Path(spec).read_text(encoding="utf-8"), os.fspath(spec)
     except OSError as error:
         raise SteepError(f"cannot read the spec {spec}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SteepError(f"cannot read the spec {spec}: it is not text") from None
 
 
 def _params(shapes: Shapes, aliases: Mapping[str, str]) -> bytes:
@@ -104,8 +112,18 @@ def _cache_folder() -> Path:
     xdg = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(xdg) if xdg.startswith("/") else Path.home() / ".cache"
     folder = base / "steep"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _no_cache(folder, error) from None
     return folder
+
+
+def _no_cache(folder: Path, error: OSError) -> SteepError:
+    return SteepError(
+        f"cannot keep compiled specs in {folder}: {error.strerror}; expected a folder "
+        "that may be written ($XDG_CACHE_HOME/steep, else ~/.cache/steep)"
+    )
 
 
 def _key(spec: bytes, params: bytes, target: str, compiler: Path) -> str:
@@ -134,7 +152,11 @@ def _cpu_flags() -> bytes:
 @contextlib.contextmanager
 def _locked(entry: Path) -> Iterator[None]:
     """Who wants the same entry waits; the lock's file stays."""
-    with open(f"{entry}.lock", "w") as lock:
+    try:
+        file = open(f"{entry}.lock", "w")
+    except OSError as error:
+        raise _no_cache(entry.parent, error) from None
+    with file as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -162,7 +184,10 @@ def _make(
     # The name by which Steep's programs know what a killed process left.
     work = entry.with_name(f".{entry.name}.tmp-{os.getpid()}-0")
     shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    try:
+        work.mkdir()
+    except OSError as error:
+        raise _no_cache(entry.parent, error) from None
     try:
         (work / "spec.mlir").write_bytes(spec)
         (work / "params.json").write_bytes(params)
@@ -181,15 +206,21 @@ def _make(
 
 def _run(compiler: Path, title: str, work: Path, target: str) -> None:
     source, params = os.fspath(work / "spec.mlir"), os.fspath(work / "params.json")
-    result = subprocess.run(
-        [os.fspath(compiler), source, "--params", params, "--target", target]
-        + ["-o", os.fspath(work / "artefact")],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    )
+    command = [os.fspath(compiler), source, "--params", params, "--target", target]
+    try:
+        result = subprocess.run(
+            [*command, "-o", os.fspath(work / "artefact")],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise SteepError(
+            f"cannot compile {title}: cannot run {compiler}: {error.strerror} "
+            "(STEEPC names the compiler)"
+        ) from None
     if result.returncode < 0:
         raise SteepError(
             f"cannot compile {title}: steepc was ended by signal {-result.returncode}"
@@ -198,6 +229,11 @@ def _run(compiler: Path, title: str, work: Path, target: str) -> None:
         message = _message(result.stderr)
         message = message.replace(source, title).replace(params, "named_shapes")
         raise SteepError(f"cannot compile {title}: {message}")
+    if not (work / "artefact").is_dir():
+        raise SteepError(
+            f"cannot compile {title}: {compiler} wrote nothing; is it a steepc? "
+            "(STEEPC names the compiler)"
+        )
 
 
 def _message(errors: str) -> str:

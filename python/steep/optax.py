@@ -10,6 +10,7 @@ artefact that XLA calls (`jax.ffi`); states are updated in place where they are 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ._artefact import Artefact
+from ._artefact import Artefact, Group, check_total
 from ._compile import compile_text, read_spec
 from ._error import SteepError
 
@@ -59,6 +60,14 @@ def transform(
     Raises SteepError, which names the parameter, for what it cannot serve.
     """
     text, title = read_spec(spec)
+    for which, given in (
+        ("learning_rate", learning_rate),
+        ("weight_decay", weight_decay),
+    ):
+        if not callable(given):
+            _check_rates(which, given)
+    if total_steps is not None:
+        check_total(total_steps, "total_steps")
 
     def artefact_of(params: optax.Params) -> Artefact:
         leaves = _named_leaves(params)
@@ -69,6 +78,8 @@ def transform(
 
     def init(params: optax.Params) -> State:
         artefact = artefact_of(params)
+        for given in (learning_rate, weight_decay):
+            _check_groups(given, artefact)
         leaves = dict(_named_leaves(params))
         states = {
             p.name: {
@@ -87,9 +98,10 @@ def transform(
         if params is None:
             raise SteepError("update: expected the parameters as its third argument")
         artefact = artefact_of(params)
+        _check_state(state, artefact, dict(_named_leaves(params)))
         factor = _factor(artefact, total_steps, state.count)
-        lr = _rates("lr", learning_rate, artefact, state.count) * factor
-        wd = _rates("wd", weight_decay, artefact, state.count)
+        lr = _rates("learning_rate", learning_rate, artefact, state.count) * factor
+        wd = _rates("weight_decay", weight_decay, artefact, state.count)
         return _step(artefact, updates, state, params, lr, wd)
 
     return optax.GradientTransformation(init, update)
@@ -106,7 +118,15 @@ def names(params: optax.Params) -> list[str]:
 def _named_leaves(params: optax.Params) -> list[tuple[str, Any]]:
     leaves = jax.tree_util.tree_flatten_with_path(params)[0]
     named = [(".".join(map(_key, path)), leaf) for path, leaf in leaves]
-    for name, leaf in named:
+    paths: dict[str, Any] = {}
+    for (name, leaf), (path, _) in zip(named, leaves, strict=True):
+        if name in paths:
+            here, there = (jax.tree_util.keystr(p) for p in (path, paths[name]))
+            raise SteepError(
+                f"two parameters are called '{name}': {there} and {here}; expected "
+                "paths that differ when joined by dots"
+            )
+        paths[name] = path
         _check(name, leaf)
     return named
 
@@ -134,6 +154,44 @@ def _check(name: str, leaf: Any) -> None:
             f"parameter '{name}' is spread over devices ({leaf.sharding}), and a "
             "geometry needs whole matrices: expected a replicated array"
         )
+
+
+def _check_gradient(name: str, gradient: Any, shape: tuple[int, ...]) -> None:
+    dtype = getattr(gradient, "dtype", None)
+    if dtype is None or not jnp.issubdtype(dtype, jnp.floating):
+        raise SteepError(
+            f"gradient of '{name}' is {dtype or type(gradient).__name__}: expected an "
+            "array of a floating type"
+        )
+    if gradient.shape != shape:
+        raise SteepError(f"gradient of '{name}' is {gradient.shape}: expected {shape}")
+
+
+def _check_state(state: Any, artefact: Artefact, leaves: dict[str, Any]) -> None:
+    """A state is that of `init` for these parameters."""
+    if not (hasattr(state, "count") and isinstance(getattr(state, "states", 0), dict)):
+        raise SteepError(
+            f"update: the state is {type(state).__name__}: expected the "
+            "steep.optax.State that init gives"
+        )
+    for p in artefact.parameters:
+        given = state.states.get(p.name)
+        if p.states and not isinstance(given, Mapping):
+            raise SteepError(
+                f"update: the state has nothing of '{p.name}': expected the state that "
+                "init gives for these parameters"
+            )
+        for s in p.states:
+            shape = leaves[p.name].shape if s.shape == p.shape else s.shape
+            array = given.get(s.name)
+            got = (getattr(array, "shape", None), getattr(array, "dtype", None))
+            if got != (shape, jnp.float32):
+                is_array = None not in got
+                what = f"{got[1]} of shape {got[0]}" if is_array else "none"
+                raise SteepError(
+                    f"state '{s.name}' of '{p.name}': expected float32 of shape "
+                    f"{shape}, got {what}"
+                )
 
 
 def _as_matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -170,24 +228,51 @@ def _factor(artefact: Artefact, total: int | None, count: jax.Array) -> jax.Arra
     return jnp.asarray(table)[jnp.minimum(count, total - 1)]
 
 
-def _rates(which: str, given: Rates, artefact: Artefact, count: jax.Array) -> jax.Array:
-    if callable(given):
-        given = given(count)
-    groups = artefact.groups
-    known = {group.name for group in groups}
+def _check_rates(which: str, given: Any) -> None:
+    """Numbers are finite and not negative; those of a trace are not known."""
+    for group, value in given.items() if isinstance(given, Mapping) else [("", given)]:
+        if value is None or isinstance(value, jax.core.Tracer):
+            continue
+        good = False
+        with contextlib.suppress(TypeError, ValueError):
+            number = np.asarray(value)
+            if number.shape == () and number.dtype.kind in "fiu" or _is_half(number):
+                # A schedule that ends at 0 may round to what is below it.
+                good = -1e-9 <= float(number) <= float(np.finfo(np.float32).max)
+        if not good:
+            where = f" of group '{group}'" if group else ""
+            raise SteepError(
+                f"{which}{where} is {value!r}: expected a finite number that is not "
+                "negative"
+            )
+
+
+def _is_half(number: np.ndarray) -> bool:
+    return number.shape == () and number.dtype == jnp.bfloat16
+
+
+def _check_groups(given: Any, artefact: Artefact) -> None:
+    known = {group.name for group in artefact.groups}
     if isinstance(given, Mapping) and not known.issuperset(given):
         raise SteepError(
             f"there is no group {sorted(set(given) - known)}: expected some of "
             f"{sorted(known)}"
         )
 
-    def choose(group: Any) -> Any:
-        default = getattr(group, which)
-        if isinstance(given, Mapping):
-            return given.get(group.name, default)
-        return default if given is None else given
 
-    return jnp.stack([jnp.asarray(choose(g), jnp.float32) for g in groups])
+def _rates(which: str, given: Rates, artefact: Artefact, count: jax.Array) -> jax.Array:
+    if callable(given):
+        given = given(count)
+        _check_rates(which, given)
+    _check_groups(given, artefact)
+
+    def choose(group: Group) -> Any:
+        default = group.lr if which == "learning_rate" else group.wd
+        value = given.get(group.name) if isinstance(given, Mapping) else given
+        return default if value is None else value
+
+    rates = [jnp.asarray(choose(g), jnp.float32) for g in artefact.groups]
+    return jnp.stack(rates)
 
 
 # --- the step ------------------------------------------------------------------
@@ -208,6 +293,10 @@ def _step(
             f"are {tree}"
         )
     compiled = artefact.parameters
+    for p, leaf, gradient in zip(
+        compiled, leaves, jax.tree.leaves(gradients), strict=True
+    ):
+        _check_gradient(p.name, gradient, leaf.shape)
     weights = _matrices(leaves, compiled)
     grads = _matrices(jax.tree.leaves(gradients), compiled)
     wanted = [(p, s) for p in compiled for s in p.states]

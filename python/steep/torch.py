@@ -38,9 +38,11 @@ class Optimizer(torch.optim.Optimizer):
 
     `named_parameters` are pairs of name and tensor; a weight that occurs under two
     names (`named_parameters(remove_duplicate=False)`) is tied, and its owner is the
-    first. Vectors are matrices of one row to their rule, and so are numbers; what has
-    no element is left alone. `lr` and `weight_decay` override the spec's defaults, for
-    all groups or by the group's name. `threads` is PyTorch's number by default.
+    first. `spec` is a file, or the text of one: a str with a line break or
+    `optim.spec`. Vectors are matrices of one row to their rule, and so are numbers;
+    what has no element is left alone. `lr` and `weight_decay` override the spec's
+    defaults, for all groups or by the group's name. `threads` is PyTorch's number by
+    default.
 
     Raises SteepError, which names the parameter, for a tensor that it cannot serve.
     """
@@ -149,7 +151,17 @@ class Optimizer(torch.optim.Optimizer):
                 shapes[name] = shapes[owner]
         if not shapes:
             raise SteepError("expected at least one parameter with an element")
-        return compile_text(self._spec, self._title, shapes, self._target, self._tied)
+        try:
+            return compile_text(
+                self._spec, self._title, shapes, self._target, self._tied
+            )
+        except SteepError as error:
+            if "matches no parameter" not in str(error) or self._tied:
+                raise
+            raise SteepError(
+                f"{error} (is one tied? Then pass named_parameters("
+                "remove_duplicate=False), which has all names)"
+            ) from None
 
     # --- the step --------------------------------------------------------------
 

@@ -191,8 +191,46 @@ def test_what_does_not_fit_is_refused(tmp_path):
     key = "convention.lm_head.weight.momentum_buffer"
     refuses("says sum for.*averages it as ema", tensors, {**said, key: "sum"})
     refuses("has no tensor 'x'", {**tensors, "x": torch.zeros(1)}, said)
+    for count in (-3.0, 2.5, float("nan")):
+        wrong = {**tensors, "lm_head.weight.step": torch.tensor(count)}
+        refuses(f"optimizer.safetensors: 'lm_head.weight.step' is {count}", wrong, said)
     wrong = {**tensors, "lm_head.weight.step": torch.zeros(2)}
     refuses("'lm_head.weight.step' is", wrong, said)
     del tensors["lm_head.weight.step"]
     refuses("'lm_head.weight.step' is missing", tensors, said)
     shutil.rmtree(tmp_path / "begin")
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path):
+    """One line that names the file, and nothing left beside it."""
+    model, optimizer = make_torch()
+    save(model, optimizer, tmp_path / "good")
+    good = (tmp_path / "good" / "optimizer.safetensors").read_bytes()
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    contents = {
+        "cut": good[:-100],
+        "header": good[:50],
+        "empty": b"",
+        "text": b"x" * 99,
+    }
+    for name, content in contents.items():
+        (bad / name).write_bytes(content)
+
+    def refuses(message, function, *arguments, **options):
+        with pytest.raises(steep.SteepError, match=message) as raised:
+            function(*arguments, **options)
+        assert "\n" not in str(raised.value)
+
+    whole = tmp_path / "good" / "optimizer.safetensors"
+    for name in [*contents, "none"]:
+        message = f"^cannot read {bad / name}: "
+        refuses(message, optimizer.load_safetensors, bad / name)
+        refuses(message, optimizer.load_safetensors, whole, masters=bad / name)
+    refuses(f"^cannot read {bad}: it is a f", optimizer.load_safetensors, bad)
+    before = sorted(tmp_path.iterdir())
+    refuses(f"^cannot write {bad}: it is a folder", optimizer.save_safetensors, bad)
+    missing = tmp_path / "missing" / "x"
+    message = f"^cannot write {missing}: there is no folder {missing.parent}$"
+    refuses(message, optimizer.save_safetensors, missing)
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,8 +1,10 @@
 """steep.compile: cache, and what it says where it cannot."""
 
 import os
+import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import steep
@@ -70,6 +72,17 @@ def test_no_steepc(cache, inputs, monkeypatch):
     monkeypatch.setenv("STEEPC", str(program))
     with pytest.raises(steep.SteepError, match="ended by signal 9"):
         steep.compile(inputs / "adamw.mlir", SHAPES)
+    for text, message in (
+        ("#!/bin/sh\n", "killed wrote nothing; is it a steepc"),
+        ("#!/nowhere/sh\n", "cannot run .*killed: .*STEEPC"),
+    ):
+        program.write_text(text)
+        with pytest.raises(steep.SteepError, match=message):
+            steep.compile(inputs / "adamw.mlir", SHAPES)
+    assert entries(cache) == []
+    os.chmod(program, 0o644)
+    with pytest.raises(steep.SteepError, match="STEEPC is.*it is not executable"):
+        steep.compile(inputs / "adamw.mlir", SHAPES)
 
 
 def test_the_schedule_of_the_spec(specs):
@@ -77,3 +90,35 @@ def test_the_schedule_of_the_spec(specs):
     factor = steep.compile(specs / "paper.mlir", shapes).schedule(20)
     assert [factor(t) for t in (0, 1, 2)] == [0.0, 0.5, 1.0]
     assert factor(19) == pytest.approx(0.1)
+    assert pickle.loads(pickle.dumps(factor)) == factor
+
+
+@pytest.mark.parametrize("total", [0, -5, "20", 1.5, None, True])
+def test_schedules_of_no_length(inputs, total):
+    artefact = steep.compile(inputs / "adamw.mlir", SHAPES)
+    with pytest.raises(steep.SteepError, match="total is .*whole number of steps"):
+        artefact.schedule(total)
+
+
+def test_text_and_paths(cache, inputs, tmp_path):
+    """A str that has a line break or `optim.spec` is text, a Path never is."""
+    line = "optim.spec @wrong {"
+    with pytest.raises(steep.SteepError, match=r"^cannot compile spec.mlir: .*error"):
+        steep.compile(line, SHAPES)
+    with pytest.raises(steep.SteepError, match="cannot read the spec optim.spec @w"):
+        steep.compile(Path(line), SHAPES)
+    for spec in (None, 3, ["a"]):
+        with pytest.raises(steep.SteepError, match=f"spec is {type(spec).__name__}: "):
+            steep.compile(spec, SHAPES)
+    with pytest.raises(steep.SteepError, match="cannot read the spec .*: Is a dir"):
+        steep.compile(tmp_path, SHAPES)
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(steep.SteepError, match="bytes: it is not text"):
+        steep.compile(tmp_path / "bytes", SHAPES)
+
+
+def test_a_cache_that_cannot_be(cache, inputs, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(steep.SteepError, match="keep.*file/steep.*XDG_CACHE_HOME"):
+        steep.compile(inputs / "adamw.mlir", SHAPES)

@@ -211,3 +211,83 @@ except steep.SteepError as error:
         },
     )
     assert "parameter 'w' is spread over devices" in result.stdout
+
+
+# --- refusals ------------------------------------------------------------------
+
+
+def refuses(message, function, *arguments, **options):
+    with pytest.raises(steep.SteepError, match=message) as raised:
+        function(*arguments, **options)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_gradients_of_another_shape_or_kind(inputs, jit):
+    optimizer = steep.optax.transform(inputs / "adamw.mlir")
+    params = make_params()
+    state = optimizer.init(params)
+    update = jax.jit(optimizer.update) if jit else optimizer.update
+
+    def refused(message, change):
+        gradients = {**params, "tall": change(params["tall"])}
+        refuses(f"^gradient of 'tall' is {message}", update, gradients, state, params)
+
+    refused(r"\(32, 96\): expected \(96, 32\)", lambda g: g.T)
+    refused(r"\(3072,\): expected \(96, 32\)", lambda g: g.ravel())
+    refused(r"\(1, 96, 32\): expected \(96, 32\)", lambda g: g[None])
+    refused(r"\(95, 32\): expected \(96, 32\)", lambda g: g[1:])
+    refused("complex64: expected", lambda g: g.astype(jnp.complex64))
+    refused("int32: expected", lambda g: g.astype(jnp.int32))
+    refused("bool: expected", lambda g: g > 0)
+
+
+def test_states_that_are_not_those_of_the_parameters(inputs):
+    optimizer = steep.optax.transform(inputs / "adamw.mlir")
+    params = make_params()
+
+    def refused(message, change):
+        state = optimizer.init(params)
+        refuses(message, optimizer.update, params, change(state), params)
+
+    def changed(change):
+        return lambda state: state._replace(
+            states={
+                **state.states,
+                "tall": {
+                    **state.states["tall"],
+                    "exp_avg": change(state.states["tall"]["exp_avg"]),
+                },
+            }
+        )
+
+    begin = r"^state 'exp_avg' of 'tall': expected float32 of shape \(96, 32\), got "
+    refused(begin + r"float32 of shape \(32, 96\)", changed(lambda t: t.T))
+    refused(begin + "bfloat16", changed(lambda t: t.astype(jnp.bfloat16)))
+    refused(begin + "none", changed(lambda t: None))
+    refused("nothing of 'square'", lambda state: state._replace(states={}))
+    refused("state is tuple: expected", lambda _: optax.adamw(1.0).init(params))
+    refused("state is NoneType: expected", lambda _: None)
+
+
+def test_names_that_collide(inputs):
+    params = {"a.b": jnp.ones((2, 2)), "a": {"b": jnp.ones((2, 2))}}
+    optimizer = steep.optax.transform(inputs / "adamw.mlir")
+    refuses(r"two parameters are called 'a.b': .*\['a.b'\]", optimizer.init, params)
+
+
+def test_rates_and_totals_are_checked_where_they_are_given(inputs):
+    spec = inputs / "adamw.mlir"
+    for value in (-1.0, float("nan"), float("inf"), 1e300, "1", [1.0], jnp.nan):
+        for which in ("learning_rate", "weight_decay"):
+            refuses(f"^{which} is", steep.optax.transform, spec, **{which: value})
+            named = {which: {"all": value}}
+            refuses(f"^{which} of group 'all' is", steep.optax.transform, spec, **named)
+    for total in (0, -3, "20", 1.5):
+        refuses("total_steps is", steep.optax.transform, spec, total_steps=total)
+    params = make_params()
+    misspelt = steep.optax.transform(spec, learning_rate={"al": 1.0})
+    refuses(r"no group \['al'\]: expected some of \['all'\]", misspelt.init, params)
+    late = steep.optax.transform(spec, learning_rate=lambda count: float("nan"))
+    refuses("learning_rate is nan", late.update, params, late.init(params), params)
+    refuses("spec is NoneType", steep.optax.transform, None)

@@ -187,6 +187,12 @@ def test_schedulers(pair):
         rates.append(optimizer.param_groups[0]["lr"])
         train(model, optimizer, 1, scheduler=schedule)
     assert rates[:3] == [0.0, 4e-3, 8e-3] and rates[3] < 8e-3
+    copied = pickle.loads(pickle.dumps(schedule))
+    assert copied.get_last_lr() == schedule.get_last_lr()
+    assert copied.lr_lambdas[0] == optimizer.schedule(20)
+    other = torch.optim.lr_scheduler.LambdaLR(optimizer, optimizer.schedule(7))
+    other.load_state_dict(schedule.state_dict())
+    assert other.lr_lambdas[0](3) == optimizer.schedule(20)(3)
     cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 3)
     train(model, optimizer, 3, scheduler=cosine)
     assert optimizer.param_groups[0]["lr"] == pytest.approx(0, abs=1e-9)
@@ -444,6 +450,9 @@ def test_tied_weights(specs):
         pytest.warns(UserWarning),
     ):
         steep.torch.Optimizer(named, specs / "paper.mlir")
+    once = model.named_parameters()
+    with pytest.raises(steep.SteepError, match="@head matches no.*remove_duplicate=F"):
+        steep.torch.Optimizer(once, specs / "paper.mlir")
     spec = (specs / "muon.mlir").read_text()
     with pytest.warns(UserWarning, match="'lm_head.weight' shares its storage"):
         optimizer = steep.torch.Optimizer(named, spec)
