@@ -128,11 +128,14 @@ class Optimizer(torch.optim.Optimizer):
             )
         named, tied = _parameters.split_tied(param_group["params"])
         _parameters.check_new(self._members, self._tied, named, tied)
+        numbers = _parameters.match_groups(
+            self.param_groups, self._members, self.artefact
+        )
+        groups = dict(zip(numbers, self.param_groups, strict=True))
         artefact = self._compile(self._members + named)
-        places = {p.name: artefact.groups[p.group].name for p in artefact.parameters}
-        groups = {group["name"]: group for group in self.param_groups}
+        places = {p.name: p.group for p in artefact.parameters}
         for name, parameter in named:
-            group = groups[places.get(name, self.param_groups[0]["name"])]
+            group = groups[places.get(name, 0)]
             group["params"].append(parameter)
             group["param_names"].append(name)
         self._artefact, self._engine = artefact, None

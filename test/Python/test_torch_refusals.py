@@ -155,6 +155,18 @@ def test_groups_are_known_by_their_parameters(paper):
         assert torch.equal(a, b)
 
 
+def test_parameters_come_to_groups_that_were_moved_or_renamed(paper):
+    parameters, optimizer = make(paper)
+    optimizer.param_groups.reverse()
+    optimizer.param_groups[-1]["name"] = "mine"
+    parameters["blocks.2.weight"] = torch.nn.Parameter(torch.ones(6, 6))
+    late = list(parameters.items())[-1:]
+    optimizer.add_param_group({"params": late})
+    assert optimizer.param_groups[-1]["params"][-1] is late[0][1]
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    step(parameters, optimizer)
+
+
 def test_parameters_that_move_between_groups(paper):
     parameters, optimizer = make(paper)
     step(parameters, optimizer)
