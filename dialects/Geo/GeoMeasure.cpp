@@ -305,6 +305,15 @@ Values DualNormOp::decomposeOperation(OpBuilder &b) {
     });
     return SmallVector<Value>{sumOf(b, loc, rows)};
   }
+  if (getAssumesCentered()) {
+    // NaN where V_eff is: a fact was contradicted.
+    auto [rows, norms] = createEffectiveRows(*this, b);
+    return SmallVector<Value>{
+        combine(b, loc, {norms, rows}, [](Arithmetic a, ValueRange v) {
+          Value isNumber = a.compare(arith::CmpFPredicate::ORD, v[1], v[1]);
+          return a.select(isNumber, v[0], v[1]);
+        })};
+  }
   Value squares = RowSquaresOp::create(b, loc, centreUnlessAssumed(*this, b));
   if (getBall() != "frobenius")
     return SmallVector<Value>{sumOfRoots(b, loc, squares)};

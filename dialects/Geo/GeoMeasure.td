@@ -184,7 +184,8 @@ def Geo_DualNormOp : Geo_SumMeasureOp<"dual_norm", [
     `geo.row_diameter`.
 
     Where facts say that the columns sum to zero, P is left out
-    (`assumes_centered`).
+    (`assumes_centered`); the value is NaN where the column sums contradict
+    them, as of `geo.measure_certificate`.
 
     Example:
     ```mlir

@@ -208,7 +208,9 @@ TEST(MeasureStep, CertificatesRestOnFactsThatHold) {
   EXPECT_TRUE(std::isnan(broken.of("facts.large")["effective_rows"]));
   EXPECT_TRUE(std::isnan(broken.of("facts.large")["tension_lower"]));
   EXPECT_TRUE(std::isnan(broken.of("facts.large")["tension_upper"]));
+  EXPECT_TRUE(std::isnan(broken.of("facts.large")["dual"]));
   EXPECT_FALSE(std::isnan(broken.of("facts.small")["certificate"]));
+  EXPECT_FALSE(std::isnan(broken.of("facts.small")["dual"]));
 }
 
 TEST(MeasureStep, ExtremeGradients) {
@@ -220,6 +222,7 @@ TEST(MeasureStep, ExtremeGradients) {
   EXPECT_EQ(zero.of("plain.2")["effective_rows"], 0);
   EXPECT_EQ(zero.of("plain.2")["diameter"], 0);
   EXPECT_EQ(zero.of("facts.small")["certificate"], 1);
+  EXPECT_EQ(zero.of("facts.small")["dual"], 0);
   // Nothing is written where the step is skipped.
   Measures skipped;
   skipped.arguments.gradients[0].f32()[0] =
