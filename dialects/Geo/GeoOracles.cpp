@@ -52,9 +52,13 @@ LogicalResult RowDiameterOp::verify() {
   double tolerance = getTolerance().convertToDouble();
   if (!(tolerance > 0 && tolerance < 1))
     return emitOpError("expected tolerance in (0, 1), but got ") << tolerance;
-  int64_t steps = getStepLimit();
-  if (steps < 0 || steps > 100000)
-    return emitOpError("expected steps in [0, 100000], but got ") << steps;
+  if (isRelaxed() && getSteps())
+    return emitOpError("with form = \"relax\" takes no steps, but got ")
+           << getStepLimit();
+  int64_t steps = getStepLimit(), least = form == "exact" ? 1 : 0;
+  if (steps < least || steps > 100000)
+    return emitOpError("expected steps in [")
+           << least << ", 100000], but got " << steps;
   return verifySize(*this);
 }
 

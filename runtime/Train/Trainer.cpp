@@ -16,6 +16,7 @@
 #include "runtime/Train/Report.h"
 #include "runtime/Train/Signals.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -49,11 +50,22 @@ const char *steep::nameOf(RunStatus status) {
 
 TrainingData::~TrainingData() = default;
 
+/// Measures that a run asks for and that no rule of its spec has.
+static void checkMeasures(const RunConfig &options, const Manifest &manifest) {
+  const bool hasGuarantee = std::any_of(
+      manifest.parameters.begin(), manifest.parameters.end(),
+      [](const Manifest::Parameter &p) { return p.guarantee.has_value(); });
+  if (options.measuresEvery > 0 && manifest.measures.empty() && !hasGuarantee)
+    fail("--measures-every: no rule of the spec {} yields measures",
+         quote(manifest.name));
+}
+
 Trainer::Trainer(const RunConfig &config, std::unique_ptr<Optimizer> compiled,
                  std::unique_ptr<TrainingData> batches, Progress &progress)
     : options(config), optimizer(std::move(compiled)), data(std::move(batches)),
       progress(progress), pool(static_cast<int>(config.threads)) {
   const Manifest &manifest = optimizer->manifest();
+  checkMeasures(options, manifest);
   const std::vector<std::size_t> order =
       matchParameters(manifest, options.sizes);
   schedule = makeSchedule(manifest, options.steps, options.warmup);

@@ -16,8 +16,16 @@ func.func @tolerance(%g: tensor<8x4xf32>, %r: f32) {
 
 // -----
 
+func.func @steps_of_relax(%g: tensor<8x4xf32>, %r: f32) {
+  // expected-error @+1 {{with form = "relax" takes no steps, but got 3}}
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax", steps = 3} : tensor<8x4xf32>
+  return
+}
+
+// -----
+
 func.func @steps(%g: tensor<8x4xf32>, %r: f32) {
-  // expected-error @+1 {{expected steps in [0, 100000], but got -1}}
+  // expected-error @+1 {{expected steps in [1, 100000], but got -1}}
   %s:3 = geo.row_diameter %g radius(%r) {form = "exact", steps = -1} : tensor<8x4xf32>
   return
 }
