@@ -49,6 +49,6 @@ function(steep_unit_test name)
   add_test(NAME ${name} COMMAND ${name})
   # A skip inside of a program that passes would be seen by nobody.
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT 600 FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    TIMEOUT 1500 FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
   set_property(GLOBAL APPEND PROPERTY STEEP_UNIT_TESTS ${name})
 endfunction()
