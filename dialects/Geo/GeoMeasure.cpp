@@ -43,6 +43,10 @@ struct Arithmetic {
   Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
   Value sqrt(Value x) { return math::SqrtOp::create(b, loc, x); }
   Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
+  /// NaN where `known` is.
+  Value unlessNaN(Value known, Value x) {
+    return select(compare(arith::CmpFPredicate::ORD, known, known), x, known);
+  }
   Value wide(Value x) {
     return arith::ExtFOp::create(b, loc, b.getF64Type(), x);
   }
@@ -229,11 +233,7 @@ Values MeasureTensionOp::decomposeOperation(OpBuilder &b) {
   auto scaled = [&](double factor, bool divides) {
     return combine(b, loc, {norms, ratio}, [&](Arithmetic a, ValueRange v) {
       Value bound = a.mul(a.constant(factor), v[0]);
-      if (divides)
-        return a.div(bound, v[1]);
-      // NaN where the ratio is.
-      Value isNumber = a.compare(arith::CmpFPredicate::ORD, v[1], v[1]);
-      return a.select(isNumber, bound, v[1]);
+      return divides ? a.div(bound, v[1]) : a.unlessNaN(v[1], bound);
     });
   };
   return SmallVector<Value>{scaled(0.5 * (1 - slack), /*divides=*/false),
@@ -310,8 +310,7 @@ Values DualNormOp::decomposeOperation(OpBuilder &b) {
     auto [rows, norms] = createEffectiveRows(*this, b);
     return SmallVector<Value>{
         combine(b, loc, {norms, rows}, [](Arithmetic a, ValueRange v) {
-          Value isNumber = a.compare(arith::CmpFPredicate::ORD, v[1], v[1]);
-          return a.select(isNumber, v[0], v[1]);
+          return a.unlessNaN(v[1], v[0]);
         })};
   }
   Value squares = RowSquaresOp::create(b, loc, centreUnlessAssumed(*this, b));

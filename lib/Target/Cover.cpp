@@ -113,8 +113,7 @@ int64_t sizeCopies(const Plan &plan) {
     int64_t one = copyBytes(batch, batch.matrixColumns);
     int64_t states = 0;
     for (const State &state : parameter.states)
-      states += copyBytes(
-          batch, state.columns == parameter.columns ? batch.matrixColumns : 1);
+      states += copyBytes(batch, batch.columnsOf(parameter, state));
     // Gradients for the norm; a step without and with the increment.
     most = std::max({most, waveOfCopies(one, batch.squaresWave),
                      waveOfCopies(2 * one + states, batch.wave),

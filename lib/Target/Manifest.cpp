@@ -25,8 +25,7 @@ double leastBytes(const Plan &plan, const Batch &batch) {
     const Parameter &parameter = plan.parameters[index];
     double row = 16.0 * batch.matrixColumns;
     for (const State &state : parameter.states)
-      row +=
-          8.0 * (state.columns == parameter.columns ? batch.matrixColumns : 1);
+      row += 8.0 * batch.columnsOf(parameter, state);
     bytes += row * batch.matrixRows;
   }
   return bytes;

@@ -116,6 +116,11 @@ struct Batch {
   int64_t matrixRows = 0;        ///< rows of each
   int64_t matrixColumns = 0;     ///< columns of each
   int64_t wave = 1, squaresWave = 1;
+
+  /// Columns of each matrix's part of a parameter's state.
+  int64_t columnsOf(const Parameter &parameter, const State &state) const {
+    return state.columns == parameter.columns ? matrixColumns : 1;
+  }
 };
 
 /// A number that a rule measures of one matrix.

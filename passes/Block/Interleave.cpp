@@ -7,6 +7,7 @@
 #include "passes/Block/Interleave.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -30,12 +31,6 @@ static vector::TransferWriteOp getStore(scf::ForOp loop) {
         !def->isBeforeInBlock(loop))
       return {};
   return store;
-}
-
-static Value stripMemoryViews(Value memory) {
-  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
-    memory = view.getViewSource();
-  return memory;
 }
 
 /// One loop over the rows of a block, whatever else there is.
@@ -76,9 +71,10 @@ bool Interleaving::findSums(Block &block, int64_t group,
     if (!effects || !effects.hasEffect<MemoryEffects::Read>())
       continue;
     for (Value operand : op.getOperands()) {
-      if (!isa<MemRefType>(operand.getType()))
+      auto memory = dyn_cast<MemrefValue>(operand);
+      if (!memory)
         continue;
-      auto argument = dyn_cast<BlockArgument>(stripMemoryViews(operand));
+      auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(memory));
       if (!argument || isMade(argument))
         return false;
     }

@@ -78,8 +78,8 @@ ProductLoops::buildDepth(int64_t size, Values sums, DepthBody body) {
     builder.setInsertionPointToStart(loop.getBody());
     values.known.enter();
     llvm::scope_exit leave([&] { values.known.leave(); });
-    FailureOr<Values> next(Values(loop.getRegionIterArgs()));
-    next = body(loop.getInductionVar(), step, *next);
+    FailureOr<Values> next =
+        body(loop.getInductionVar(), step, Values(loop.getRegionIterArgs()));
     if (failed(next))
       return failure();
     builder.setInsertionPointToEnd(loop.getBody());

@@ -63,6 +63,26 @@ class Report:
     nonfinite: str | None
 
 
+# Schedulers that go to 0 by recurrence leave a rate that is below it by rounding.
+_ROUNDING = 1e-9
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def is_rate(number: float) -> bool:
+    """Is it a learning rate or a decay? NaN is none."""
+    return -_ROUNDING <= number <= _LARGEST
+
+
+def is_count(number: float) -> bool:
+    """Is it a whole number of updates?"""
+    return number >= 0 and float(number).is_integer()
+
+
+def as_matrix(shape: Sequence[int]) -> tuple[int, ...]:
+    """Vectors are matrices of one row to their rule; so are numbers."""
+    return tuple(shape) if len(shape) > 1 else (1, math.prod(shape))
+
+
 def check_total(total: int, what: str) -> None:
     """Refuses a number of steps that a schedule does not take."""
     if isinstance(total, bool) or not isinstance(total, numbers.Integral) or total < 1:

@@ -17,7 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from ._artefact import Parameter
+from ._artefact import Parameter, is_count
 from ._error import SteepError
 from ._parameters import MASTER
 
@@ -118,7 +118,7 @@ def load(
                         f"{place}: '{key}' is {given.dtype} {tuple(given.shape)}, "
                         f"expected {tensor.dtype} {tuple(tensor.shape)}"
                     )
-                if name == "step" and not _is_count(given):
+                if name == "step" and not is_count(given.item()):
                     raise SteepError(
                         f"{place}: '{key}' is {given.item()}, expected a whole number "
                         "of updates"
@@ -128,11 +128,6 @@ def load(
             raise SteepError(f"{path}: the optimizer has no tensor '{min(left)}'")
         for tensor, given in wanted:
             tensor.copy_(given)
-
-
-def _is_count(step: torch.Tensor) -> bool:
-    value = step.item()
-    return value >= 0 and float(value).is_integer()
 
 
 def _missing(path: object, key: str, name: str) -> str:

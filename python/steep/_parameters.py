@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ._artefact import Artefact, Parameter
+from ._artefact import Artefact, Parameter, is_count, is_rate
 from ._error import SteepError
 
 Named = Iterable[tuple[str, torch.Tensor]]
@@ -82,11 +82,6 @@ def check_threads(threads: int | None) -> None:
             f"threads is {threads!r}: expected a whole number, at least 1, or None for "
             "PyTorch's"
         )
-
-
-def as_matrix(shape: torch.Size) -> tuple[int, ...]:
-    """Vectors are matrices of one row to their rule; so are numbers."""
-    return tuple(shape) if len(shape) > 1 else (1, shape.numel())
 
 
 def check(name: str, parameter: torch.Tensor) -> None:
@@ -240,7 +235,7 @@ def read_step(name: str, value: Any) -> float:
     number = value
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         number = value.item()
-    if isinstance(number, (int, float)) and number >= 0 and float(number).is_integer():
+    if isinstance(number, (int, float)) and is_count(number):
         return float(number)
     got = _describe(value) if number is value else number
     if value is None or isinstance(value, (int, float)):
@@ -252,11 +247,6 @@ def read_step(name: str, value: Any) -> float:
 
 # --- groups and rates ----------------------------------------------------------
 
-# Schedulers that go to 0 by recurrence leave a rate that is below it by rounding.
-_ROUNDING = 1e-9
-_LARGEST = torch.finfo(torch.float32).max
-
-
 def read_rate(group: str, rate: str, value: Any) -> float:
     """A group's `lr` or `weight_decay`."""
     number = float("nan")
@@ -265,7 +255,7 @@ def read_rate(group: str, rate: str, value: Any) -> float:
     elif not isinstance(value, (str, torch.Tensor)):
         with contextlib.suppress(TypeError, ValueError):
             number = float(value)
-    if -_ROUNDING <= number <= _LARGEST:
+    if is_rate(number):
         return max(number, 0.0)
     got = "missing" if value is None else repr(value)
     raise SteepError(

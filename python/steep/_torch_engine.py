@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from . import _parameters
-from ._artefact import Report, Stepper
+from ._artefact import Report, Stepper, is_count
 
 if TYPE_CHECKING:
     from .torch import Optimizer
@@ -61,7 +61,7 @@ class Engine:
             return Report(float("inf"), 1.0, True, None)
         gradients = self._point()
         counts = self.steps.tolist()
-        if not all(count >= 0 and count.is_integer() for count in counts):
+        if not all(map(is_count, counts)):
             for i, count in enumerate(counts):
                 _parameters.read_step(self.compiled[i].name, count)
         steps = [

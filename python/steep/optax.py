@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ._artefact import Artefact, Group, check_total
+from ._artefact import Artefact, Group, as_matrix, check_total, is_rate
 from ._compile import compile_text, read_spec
 from ._error import SteepError
 
@@ -73,7 +73,7 @@ def transform(
         leaves = _named_leaves(params)
         if not leaves:
             raise SteepError("expected at least one parameter")
-        shapes = tuple((name, _as_matrix(leaf.shape)) for name, leaf in leaves)
+        shapes = tuple((name, as_matrix(leaf.shape)) for name, leaf in leaves)
         return _compile(text, title, shapes, target)
 
     def init(params: optax.Params) -> State:
@@ -194,11 +194,6 @@ def _check_state(state: Any, artefact: Artefact, leaves: dict[str, Any]) -> None
                 )
 
 
-def _as_matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Vectors are matrices of one row to their rule; so are numbers."""
-    return tuple(shape) if len(shape) > 1 else (1, int(np.prod(shape)))
-
-
 @functools.cache
 def _compile(
     text: str, title: str, shapes: tuple[tuple[str, tuple[int, ...]], ...], target: str
@@ -237,8 +232,7 @@ def _check_rates(which: str, given: Any) -> None:
         with contextlib.suppress(TypeError, ValueError):
             number = np.asarray(value)
             if number.shape == () and number.dtype.kind in "fiu" or _is_half(number):
-                # A schedule that ends at 0 may round to what is below it.
-                good = -1e-9 <= float(number) <= float(np.finfo(np.float32).max)
+                good = is_rate(float(number))
         if not good:
             where = f" of group '{group}'" if group else ""
             raise SteepError(

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from . import _parameters, _torch_states
-from ._artefact import Artefact, Parameter, Report
+from ._artefact import Artefact, Parameter, Report, as_matrix
 from ._compile import compile_text, read_spec
 from ._error import SteepError
 from ._parameters import Named, Rates
@@ -148,7 +148,7 @@ class Optimizer(torch.optim.Optimizer):
         for name, tensor in named:
             _parameters.check(name, tensor)
             if tensor.numel():
-                shapes[name] = _parameters.as_matrix(tensor.shape)
+                shapes[name] = as_matrix(tensor.shape)
         for name, owner in self._tied.items():
             if owner in shapes:
                 shapes[name] = shapes[owner]

@@ -117,9 +117,10 @@ static int32_t check_entry(const char *what, const char *type, int64_t index,
     return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
                           "%s: expected a %s, got NULL", what, type);
   if (index < 0 || index >= count)
-    return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
-                          "%s: expected a number from 0 on and below %lld, got %lld", what,
-                          (long long)count, (long long)index);
+    return steep_host_say(
+        NULL, 0, STEEP_INVALID_ARGUMENT,
+        "%s: expected a number from 0 on and below %lld, got %lld", what,
+        (long long)count, (long long)index);
   if (*size < least)
     return steep_host_short(type, *size, least);
   return STEEP_OK;

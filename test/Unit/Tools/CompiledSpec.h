@@ -99,6 +99,14 @@ inline reference::Matrix toMatrix(const Tensor &tensor) {
           tensor.f32()};
 }
 
+inline std::vector<reference::Matrix>
+toMatrices(const std::vector<Tensor> &tensors) {
+  std::vector<reference::Matrix> matrices;
+  for (const Tensor &tensor : tensors)
+    matrices.push_back(toMatrix(tensor));
+  return matrices;
+}
+
 inline void fillNormal(const Tensor &tensor, unsigned seed,
                        float factor = 1.0f) {
   std::mt19937 random(seed);

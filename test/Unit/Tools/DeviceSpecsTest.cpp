@@ -129,11 +129,8 @@ static void train(CompiledSpec &spec, const ShippedRule &rule, Check &&check) {
     fillNormal(arguments.parameters[p], 100 + p);
   for (int64_t t = 1; t <= 2; ++t) {
     fillGradients(rule, arguments, static_cast<unsigned>(1000 * t));
-    std::vector<Matrix> weights, states;
-    for (const Tensor &weight : arguments.parameters)
-      weights.push_back(toMatrix(weight));
-    for (const Tensor &state : arguments.states)
-      states.push_back(toMatrix(state));
+    const std::vector<Matrix> weights = toMatrices(arguments.parameters);
+    const std::vector<Matrix> states = toMatrices(arguments.states);
     arguments.step = t;
     const StepResult result = spec.step();
     ASSERT_FALSE(result.skipped);

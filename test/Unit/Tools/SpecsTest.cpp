@@ -74,11 +74,8 @@ TEST_P(Specs, EveryUpdateIsTheRulesAndTheLossFalls) {
       for (int64_t i = 0; i < targets[p].count(); ++i)
         arguments.gradients[p].f32()[i] =
             arguments.parameters[p].f32()[i] - targets[p].f32()[i];
-    std::vector<Matrix> weights, states;
-    for (const Tensor &weight : arguments.parameters)
-      weights.push_back(toMatrix(weight));
-    for (const Tensor &state : arguments.states)
-      states.push_back(toMatrix(state));
+    const std::vector<Matrix> weights = toMatrices(arguments.parameters);
+    const std::vector<Matrix> states = toMatrices(arguments.states);
     arguments.step = t;
     StepResult result = spec.step();
     for (std::size_t p = 0; p < list.size(); ++p) {

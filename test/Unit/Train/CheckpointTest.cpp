@@ -51,6 +51,16 @@ protected:
     return at == std::string::npos ? text
                                    : "'" + text.substr(at + path.size() + 1);
   }
+  /// What optimizer.safetensors holds.
+  NamedTensors savedStates(std::map<std::string, std::string> &metadata) {
+    const SafetensorsFile saved =
+        SafetensorsFile::open(path + "/optimizer.safetensors");
+    metadata = saved.metadata();
+    NamedTensors named;
+    for (const auto &[name, entry] : saved.entries())
+      named.emplace_back(name, saved.load(name));
+    return named;
+  }
   void rewrite(const char *name, const NamedTensors &named,
                const std::map<std::string, std::string> &metadata = {}) {
     writeSafetensors(path + "/" + name, named, metadata);
@@ -92,15 +102,8 @@ TEST_F(Checkpoint, StartNeedsNoTrainerJson) {
   EXPECT_EQ(loaded.states[2].f32()[3], 0.25f);
 
   const auto refusalAt = [&](float first, float others) {
-    NamedTensors named;
     std::map<std::string, std::string> metadata;
-    {
-      const SafetensorsFile saved =
-          SafetensorsFile::open(path + "/optimizer.safetensors");
-      metadata = saved.metadata();
-      for (const auto &[name, entry] : saved.entries())
-        named.emplace_back(name, saved.load(name));
-    }
+    NamedTensors named = savedStates(metadata);
     float step = first;
     for (auto &[name, tensor] : named)
       if (tensor.rank() == 0) {
@@ -118,15 +121,8 @@ TEST_F(Checkpoint, StartNeedsNoTrainerJson) {
 
 // PyTorch's BF16 weights have FP32 masters among their states.
 TEST_F(Checkpoint, StartsAtMastersOfBF16Weights) {
-  NamedTensors weights = tensors.parameters, states;
   std::map<std::string, std::string> metadata;
-  {
-    const SafetensorsFile saved =
-        SafetensorsFile::open(path + "/optimizer.safetensors");
-    metadata = saved.metadata();
-    for (const auto &[name, entry] : saved.entries())
-      states.emplace_back(name, saved.load(name));
-  }
+  NamedTensors weights = tensors.parameters, states = savedStates(metadata);
   auto &[name, weight] = weights.back();
   Tensor master(DType::F32, weight.shape());
   master.f32()[1] = 0.7f; // no number of BF16
