@@ -105,6 +105,7 @@ private:
   std::vector<GPU> gpus;
   std::optional<Ptxas> ptxas;
   Plan plan;
+  std::string explanation; // of --explain
   std::vector<GPUCode> gpuCodes;
   std::string sha256, manifest;
   std::optional<Linker> linker;
@@ -304,8 +305,10 @@ Error Compilation::lower() {
   if (failed(extracted))
     return reported("plan");
   plan = std::move(*extracted);
-  if (options.explain)
-    explain(plan, remarks, out);
+  if (options.explain) {
+    llvm::raw_string_ostream stream(explanation);
+    explain(plan, remarks, stream);
+  }
   if (!wantsCode())
     return Error::success();
   // The plan holds what the spec said; below are kernels only.
@@ -533,7 +536,13 @@ Error Compilation::run() {
     return error;
   if (Error error = lower(); error || emitted)
     return error;
-  return wantsCode() ? writeArtefact() : Error::success();
+  if (wantsCode())
+    if (Error error = writeArtefact())
+      return error;
+  // Last: whoever reads only its head (a pager, say) may close the pipe, which
+  // ends this process; the artefact is then written.
+  out << explanation;
+  return Error::success();
 }
 
 Error compile(const CompileOptions &options, raw_ostream &out) {
