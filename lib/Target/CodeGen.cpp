@@ -14,6 +14,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include "llvm/Analysis/LazyCallGraph.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Operator.h"
@@ -99,13 +101,32 @@ buildModule(mlir::ModuleOp kernels, const Plan &plan, const CPU &cpu,
 // The code
 //===----------------------------------------------------------------------===//
 
-void optimizeModule(Module &module, TargetMachine &machine,
-                    const PipelineTuningOptions &tuning) {
+/// The function that a part of a module lies in, where it is one.
+static const Function *onlyFunction(const Any &ir) {
+  if (const auto *function = any_cast<const Function *>(&ir))
+    return *function;
+  if (const auto *loop = any_cast<const Loop *>(&ir))
+    return (*loop)->getHeader()->getParent();
+  if (const auto *component = any_cast<const LazyCallGraph::SCC *>(&ir))
+    if ((*component)->size() == 1)
+      return &(*component)->begin()->getFunction();
+  return nullptr;
+}
+
+void optimizeModule(Module &module, TargetMachine &machine) {
+  PipelineTuningOptions tuning;
+  // Vectors are chosen already; joining scalars again costs time and registers.
+  tuning.LoopVectorization = tuning.SLPVectorization = false;
+  PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback([](StringRef, Any ir) {
+    const Function *function = onlyFunction(ir);
+    return !function || !function->hasFnAttribute(optimizedAttribute);
+  });
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
-  PassBuilder builder(&machine, tuning);
+  PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -35,9 +35,13 @@ llvm::Error checkNoFastMath(const llvm::Module &module);
 /// Fails, with LLVM's first complaint about `what`, unless the IR is valid.
 llvm::Error checkValid(const llvm::Module &module, const llvm::Twine &what);
 
-/// LLVM's -O3 for the machine.
-void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine,
-                    const llvm::PipelineTuningOptions &tuning = {});
+/// An attribute of functions that came here optimized: the host code, most of a
+/// small library, which every run of steepc would optimize again.
+inline constexpr llvm::StringLiteral optimizedAttribute = "steep-optimized";
+
+/// LLVM's -O3 for the machine, without its vectorizers and without functions
+/// that have `optimizedAttribute`.
+void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Optimizes and emits in a child process, so that an abort there is an error
 /// here. The calling process must have one thread only.

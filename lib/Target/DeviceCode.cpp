@@ -216,7 +216,7 @@ static bool emit(Module &module, const GPU &gpu, raw_pwrite_stream &out) {
     errs() << "error: " << toString(machine.takeError()) << "\n";
     return false;
   }
-  optimizeKernels(module, **machine);
+  optimizeModule(module, **machine);
   std::string bitcode;
   raw_string_ostream stream(bitcode);
   WriteBitcodeToFile(module, stream);

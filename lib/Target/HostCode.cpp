@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HostCode.h"
 
+#include "lib/Target/CodeGen.h"
+
 #include "hostBind.inc"
 #include "hostCheck.inc"
 #include "hostCrew.inc"
@@ -65,6 +67,9 @@ static Expected<std::unique_ptr<Module>> parse(StringRef bitcode,
     return host.takeError();
   (*host)->setDataLayout(module.getDataLayout());
   (*host)->setTargetTriple(module.getTargetTriple());
+  for (Function &function : **host)
+    if (!function.isDeclaration())
+      function.addFnAttr(optimizedAttribute);
   return host;
 }
 

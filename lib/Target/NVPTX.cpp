@@ -38,13 +38,6 @@ Expected<std::unique_ptr<TargetMachine>> createMachine(const GPU &gpu) {
       CodeGenOptLevel::Aggressive));
 }
 
-void optimizeKernels(Module &module, TargetMachine &machine) {
-  PipelineTuningOptions tuning;
-  // Vectors are chosen already; joining scalars again costs registers.
-  tuning.LoopVectorization = tuning.SLPVectorization = false;
-  optimizeModule(module, machine, tuning);
-}
-
 Expected<std::unique_ptr<Module>> translateKernels(mlir::ModuleOp kernels,
                                                    LLVMContext &context) {
   mlir::registerBuiltinDialectTranslation(*kernels->getContext());

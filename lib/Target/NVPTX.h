@@ -31,9 +31,6 @@ createMachine(const GPU &gpu);
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateKernels(mlir::ModuleOp kernels, llvm::LLVMContext &context);
 
-/// LLVM's -O3 but for the joining of scalars to vectors.
-void optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine);
-
 } // namespace steepc
 
 #endif // STEEP_LIB_TARGET_NVPTX_H
