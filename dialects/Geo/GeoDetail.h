@@ -29,8 +29,18 @@ ParseResult parseSettings(OpAsmParser &parser, NamedAttrList &settings,
                           Type &type, StringRef op);
 void printSettings(OpAsmPrinter &printer, Operation *op, Type type);
 
+/// `%r`, an f32, or `%r : tensor<f32>`.
+ParseResult parseRadius(OpAsmParser &parser,
+                        OpAsmParser::UnresolvedOperand &radius, Type &type);
+void printRadius(OpAsmPrinter &printer, Operation *, Value radius, Type type);
+
 /// A number as messages show it.
 std::string str(double value);
+
+/// A finite f64 in the shortest form that the parser reads, an i64 without its
+/// type, and lists of such; other attributes as MLIR prints them.
+void printNumbers(raw_ostream &stream, Attribute value);
+std::string strNumbers(Attribute value);
 
 /// Fails unless the rate of an average is in [0, 1).
 LogicalResult verifyBeta(Operation *op, StringRef name, APFloat beta);

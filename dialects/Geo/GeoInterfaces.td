@@ -74,8 +74,9 @@ def Geo_HostKernelOpInterface : OpInterface<"HostKernelOpInterface"> {
     An op that no block program computes: a solver of the host does, a function
     with the signature of a CPU kernel, whose bitcode `steepc` links in. It
     becomes a kernel of its own, of one block. Its arguments are the operands,
-    then the results as memory, the work space, and the constants. A target
-    without a host refuses the op by its name.
+    then the results as memory, the work space, and the constants. Scalars are
+    arguments of the step, or `tensor<f32>`s where a kernel computes them. A
+    target without a host refuses the op by its name.
   }];
   let methods = [
     InterfaceMethod<"The function's symbol; empty where the op must be "
@@ -84,7 +85,11 @@ def Geo_HostKernelOpInterface : OpInterface<"HostKernelOpInterface"> {
     InterfaceMethod<"Bytes of work space, of static shapes.",
       "int64_t", "getWorkspaceBytes">,
     InterfaceMethod<"Numbers that follow the work space.",
-      "::llvm::SmallVector<::mlir::TypedAttr>", "getHostConstants">
+      "::llvm::SmallVector<::mlir::TypedAttr>", "getHostConstants">,
+    InterfaceMethod<[{
+        What a call takes, for people: how often it goes through what, since
+        the time depends on the data.
+      }], "std::string", "getHostCost">
   ];
 }
 

@@ -228,8 +228,19 @@ void MeasureTensionOp::assumeCentered() { setAssumesCentered(true); }
 Values MeasureTensionOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
   auto [rows, norms] = createEffectiveRows(*this, b);
+  auto type = cast<RankedTensorType>(getGradient().getType());
   Value ratio = createRatio(b, loc, rows);
-  double slack = getSlack(cast<RankedTensorType>(getGradient().getType()));
+  // What holds for every gradient is sharper where V_eff is large.
+  if (type.hasStaticShape()) {
+    double jung = jungRatio(type.getDimSize(0), type.getDimSize(1));
+    ratio = combine(b, loc, ratio, [&](Arithmetic a, ValueRange v) {
+      Value guarantee = a.constant(jung * (1 - 0x1p-48));
+      Value isLess =
+          a.compare(arith::CmpFPredicate::OLT, v[0], guarantee); // NaN stays
+      return a.select(isLess, guarantee, v[0]);
+    });
+  }
+  double slack = getSlack(type);
   auto scaled = [&](double factor, bool divides) {
     return combine(b, loc, {norms, ratio}, [&](Arithmetic a, ValueRange v) {
       Value bound = a.mul(a.constant(factor), v[0]);

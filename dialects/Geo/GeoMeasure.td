@@ -32,8 +32,9 @@ class Geo_SumMeasureOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-/// A measurement by a function of the host, whose symbol follows the mnemonic.
-class Geo_HostMeasureOp<string mnemonic>
+/// A measurement by a function of the host, whose symbol follows the mnemonic;
+/// `cost` says what it takes.
+class Geo_HostMeasureOp<string mnemonic, string cost>
     : Geo_MeasureOp<mnemonic,
         [DeclareOpInterfaceMethods<Geo_HostKernelOpInterface>]> {
   let extraClassDefinition = [{
@@ -46,6 +47,7 @@ class Geo_HostMeasureOp<string mnemonic>
     ::llvm::SmallVector<::mlir::TypedAttr> $cppClass::getHostConstants() {
       return detail::getMeasureConstants(*this);
     }
+    std::string $cppClass::getHostCost() { return "}] # cost # [{"; }
     ::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>
     $cppClass::decomposeOperation(::mlir::OpBuilder &) {
       return detail::refuseDecomposition(*this);
@@ -109,10 +111,12 @@ def Geo_MeasureTensionOp : Geo_SumMeasureOp<"measure_tension", [
     With n_i the norms of the rows of `P G`, and `ratio` the number of
     `geo.measure_certificate`,
 
-        lower = 1/2 sum n_i <= T(G) <= lower / ratio = upper:
+        lower = 1/2 sum n_i <= T(G) <= lower / max(ratio, jung) = upper:
 
     the decrease of projected RowNorm at D(S) <= 1 is a lower bound of that of
-    the exact oracle, T(G), and the certificate says how far below it can be.
+    the exact oracle, T(G), and the certificate says how far below it can be; so
+    does the guarantee that holds for every gradient, jung = sqrt((k+1)/(2k))
+    with k = min(V - 1, d), which is the sharper one where V_eff is beyond d + 1.
     Both are rounded outwards. `geo-relax-row-diameter` puts this in the place
     of the bounds that the solvers of `geo.row_diameter` have.
 
@@ -202,7 +206,8 @@ def Geo_DualNormOp : Geo_SumMeasureOp<"dual_norm", [
 // By the host
 //===----------------------------------------------------------------------===//
 
-def Geo_MeasureDiameterOp : Geo_HostMeasureOp<"measure_diameter"> {
+def Geo_MeasureDiameterOp : Geo_HostMeasureOp<"measure_diameter",
+    "V^2 d operations at most, less the pairs of rows that norms rule out"> {
   let summary = "the row diameter, exactly";
   let description = [{
     `D(S) = max_{i<j} \|\|s_i - s_j\|\|`, 0 for one row, NaN where an entry is
@@ -219,7 +224,8 @@ def Geo_MeasureDiameterOp : Geo_HostMeasureOp<"measure_diameter"> {
   let assemblyFormat = Geo_MeasureSyntax<"increment">.format;
 }
 
-def Geo_MeasureSeparationOp : Geo_HostMeasureOp<"measure_separation"> {
+def Geo_MeasureSeparationOp : Geo_HostMeasureOp<"measure_separation",
+    "twice V^2 d operations at most, less the pairs of rows that norms rule out"> {
   let summary = "the smallest distance of two rows";
   let description = [{
     `separation = min_{i<j} \|\|s_i - s_j\|\|` and `rho = separation / D(S)`, in
@@ -237,12 +243,15 @@ def Geo_MeasureSeparationOp : Geo_HostMeasureOp<"measure_separation"> {
   let assemblyFormat = Geo_MeasureSyntax<"increment">.format;
 }
 
-def Geo_MeasureCoveringOp : Geo_HostMeasureOp<"measure_covering"> {
+def Geo_MeasureCoveringOp : Geo_HostMeasureOp<"measure_covering",
+    "at most 2000 sweeps over the rows, V d operations each, and the diameter"> {
   let summary = "bounds of the covering radius";
   let description = [{
     `lower <= min_c max_i \|\|s_i - c\|\| <= upper`, by steps of Frank and Wolfe
     on the dual of the smallest ball, until the bounds are within 1e-3 of each
-    other or 2000 steps are done. NaN where an entry is not finite.
+    other or 2000 steps are done. What the diameter says is never given up:
+    `D(S)/2 <= lower` and `upper <= sqrt(k/(2 (k+1))) D(S)`, k = min(V - 1, d)
+    (Jung's theorem). NaN where an entry is not finite.
 
     Example:
     ```mlir
@@ -254,7 +263,8 @@ def Geo_MeasureCoveringOp : Geo_HostMeasureOp<"measure_covering"> {
   let assemblyFormat = Geo_MeasureSyntax<"increment">.format;
 }
 
-def Geo_MeasureHilbertOp : Geo_HostMeasureOp<"measure_hilbert"> {
+def Geo_MeasureHilbertOp : Geo_HostMeasureOp<"measure_hilbert",
+    "V N d operations"> {
   let summary = "how far an increment moves a head's predictions";
   let description = [{
     The root mean square, over the rows h of `states` [N, d], of the Hilbert
@@ -275,7 +285,8 @@ def Geo_MeasureHilbertOp : Geo_HostMeasureOp<"measure_hilbert"> {
   }];
 }
 
-def Geo_MeasureNuclearOp : Geo_HostMeasureOp<"measure_nuclear"> {
+def Geo_MeasureNuclearOp : Geo_HostMeasureOp<"measure_nuclear",
+    "some ten sweeps, m^2 n operations each, m the smaller side"> {
   let summary = "the sum of singular values";
   let description = [{
     The dual norm of the operator norm: the decrease of an exact

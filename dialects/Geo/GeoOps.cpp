@@ -15,7 +15,11 @@
 
 using namespace mlir;
 using namespace mlir::geo;
+using geo::detail::parseRadius;
+using geo::detail::printNumbers;
+using geo::detail::printRadius;
 using geo::detail::str;
+using geo::detail::strNumbers;
 using geo::detail::verifyBeta;
 using geo::detail::verifyEps;
 
@@ -64,8 +68,21 @@ static bool isFiniteNumber(Attribute value) {
   return number && number.getType().isF64() && number.getValue().isFinite();
 }
 
-static void printNumber(OpAsmPrinter &printer, Attribute number) {
-  printer << getShortest(cast<FloatAttr>(number).getValueAsDouble());
+void geo::detail::printNumbers(raw_ostream &stream, Attribute value) {
+  auto count = dyn_cast<IntegerAttr>(value);
+  if (isFiniteNumber(value)) {
+    stream << getShortest(cast<FloatAttr>(value).getValueAsDouble());
+  } else if (count && count.getType().isSignlessInteger(64)) {
+    stream << count.getInt();
+  } else if (auto list = dyn_cast<ArrayAttr>(value)) {
+    stream << '[';
+    llvm::interleaveComma(list, stream, [&](Attribute element) {
+      printNumbers(stream, element);
+    });
+    stream << ']';
+  } else {
+    stream << value;
+  }
 }
 
 /// Prints the attributes that the syntax does not show elsewhere, numbers as
@@ -79,20 +96,10 @@ static void printSettingList(OpAsmPrinter &printer, DictionaryAttr settings) {
   if (!shown.empty()) {
     printer << " {";
     llvm::interleaveComma(shown, printer, [&](NamedAttribute setting) {
-      auto count = dyn_cast<IntegerAttr>(setting.getValue());
-      auto list = dyn_cast<ArrayAttr>(setting.getValue());
-      StringRef name = setting.getName().getValue();
-      if (isFiniteNumber(setting.getValue())) {
-        printer << name << " = ";
-        printNumber(printer, setting.getValue());
-      } else if (list && llvm::all_of(list, isFiniteNumber)) {
-        printer << name << " = [";
-        llvm::interleaveComma(list, printer, [&](Attribute number) {
-          printNumber(printer, number);
-        });
-        printer << ']';
-      } else if (count && count.getType().isSignlessInteger(64)) {
-        printer << name << " = " << count.getInt();
+      Attribute value = setting.getValue();
+      if (isa<IntegerAttr, FloatAttr, ArrayAttr>(value)) {
+        printer << setting.getName().getValue() << " = ";
+        printNumbers(printer.getStream(), value);
       } else {
         printer.printNamedAttribute(setting);
       }
@@ -155,6 +162,11 @@ static SettingKind getSettingKind(OperationName op, StringRef name) {
   if (accepts(op, name, b.getArrayAttr(count)))
     return SettingKind::counts;
   return SettingKind::none;
+}
+
+static bool hasNumbers(SettingKind kind) {
+  return kind == SettingKind::number || kind == SettingKind::numbers ||
+         kind == SettingKind::textOrTable;
 }
 
 /// The value as an attribute of that kind, or null where it is of another. An
@@ -257,14 +269,15 @@ static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
     return parser.emitError(loc, "setting '") << name << "' is given twice";
   if (succeeded(parser.parseOptionalEqual())) {
     loc = parser.getCurrentLocation();
-    if (kind == SettingKind::number ? parseNumber(parser, value)
-                                    : parser.parseAttribute(value))
+    if (hasNumbers(kind) ? parseNumbers(parser, value)
+                         : parser.parseAttribute(value))
       return failure();
   }
   Attribute converted = isForeign ? value : convertSetting(kind, value);
   if (!converted)
     return parser.emitError(loc, "expected ")
-           << describe(kind) << " for '" << name << "', but got " << value;
+           << describe(kind) << " for '" << name << "', but got "
+           << strNumbers(value);
   settings.append(name, converted);
   return success();
 }
@@ -376,6 +389,13 @@ void MomentumOp::print(OpAsmPrinter &printer) {
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
+
+std::string geo::detail::strNumbers(Attribute value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printNumbers(stream, value);
+  return text;
+}
 
 std::string geo::detail::str(double value) {
   std::string text;

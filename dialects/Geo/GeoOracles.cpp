@@ -5,13 +5,31 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
+#include "dialects/Geo/GeoDetail.h"
 #include "lib/Schedules/RowDiameter.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::geo;
 using namespace steep::schedules;
+
+ParseResult geo::detail::parseRadius(OpAsmParser &parser,
+                                     OpAsmParser::UnresolvedOperand &radius,
+                                     Type &type) {
+  type = parser.getBuilder().getF32Type();
+  return failure(
+      parser.parseOperand(radius) ||
+      (succeeded(parser.parseOptionalColon()) && parser.parseType(type)));
+}
+
+void geo::detail::printRadius(OpAsmPrinter &printer, Operation *, Value radius,
+                              Type type) {
+  printer << radius;
+  if (!type.isF32())
+    printer << " : " << type;
+}
 
 static RowDiameterForm getSolverForm(RowDiameterOp op) {
   return op.getForm() == "repair" ? RowDiameterForm::Repair
@@ -43,23 +61,53 @@ static LogicalResult verifySize(RowDiameterOp op) {
   return diagnostic;
 }
 
+/// A radius that the spec writes down is checked where it stands.
+static LogicalResult verifyRadius(RowDiameterOp op) {
+  if (op.isRelaxed() && !op.getRadius().getType().isF32())
+    return op.emitOpError("with form = \"relax\" expected a radius of type "
+                          "f32, but got ")
+           << op.getRadius().getType();
+  APFloat radius(0.0f);
+  if (!matchPattern(op.getRadius(), m_ConstantFloat(&radius)) ||
+      (radius.isFinite() && (!radius.isNegative() || radius.isZero())))
+    return success();
+  return op.emitOpError("expected a finite radius of at least 0, but got ")
+         << geo::detail::str(radius.convertToFloat());
+}
+
+/// What a form makes no use of is refused, not ignored.
+static LogicalResult verifySettings(RowDiameterOp op) {
+  double tolerance = op.getLargestGap();
+  if (!(tolerance > 0 && tolerance < 1))
+    return op.emitOpError("expected tolerance in (0, 1), but got ")
+           << geo::detail::str(tolerance);
+  if (op.getTolerance() && op.getForm() != "exact")
+    return op.emitOpError("with form = \"")
+           << op.getForm() << "\" takes no tolerance, but got "
+           << geo::detail::str(tolerance);
+  if (op.isRelaxed() && op.getSteps())
+    return op.emitOpError("with form = \"relax\" takes no steps, but got ")
+           << op.getStepLimit();
+  int64_t steps = op.getStepLimit(), least = op.getForm() == "exact" ? 1 : 0;
+  if (steps < least || steps > 100000)
+    return op.emitOpError("expected steps in [")
+           << least << ", 100000], but got " << steps;
+  return success();
+}
+
 LogicalResult RowDiameterOp::verify() {
   StringRef form = getForm();
   if (form != "exact" && form != "repair" && form != "relax")
     return emitOpError("expected form to be \"exact\", \"repair\" or "
                        "\"relax\", but got \"")
            << form << '"';
-  double tolerance = getTolerance().convertToDouble();
-  if (!(tolerance > 0 && tolerance < 1))
-    return emitOpError("expected tolerance in (0, 1), but got ") << tolerance;
-  if (isRelaxed() && getSteps())
-    return emitOpError("with form = \"relax\" takes no steps, but got ")
-           << getStepLimit();
-  int64_t steps = getStepLimit(), least = form == "exact" ? 1 : 0;
-  if (steps < least || steps > 100000)
-    return emitOpError("expected steps in [")
-           << least << ", 100000], but got " << steps;
+  if (failed(verifyRadius(*this)) || failed(verifySettings(*this)))
+    return failure();
   return verifySize(*this);
+}
+
+double RowDiameterOp::getLargestGap() {
+  return getTolerance() ? getTolerance()->convertToDouble() : 1e-6;
 }
 
 int64_t RowDiameterOp::getStepLimit() {
@@ -101,6 +149,17 @@ SmallVector<TypedAttr> RowDiameterOp::getHostConstants() {
   return {b.getI64IntegerAttr(type.getDimSize(0)),
           b.getI64IntegerAttr(type.getDimSize(1)),
           b.getI64IntegerAttr(static_cast<int64_t>(getSolverForm(*this))),
-          b.getF64FloatAttr(getTolerance().convertToDouble()),
+          b.getF64FloatAttr(getLargestGap()),
           b.getI64IntegerAttr(getStepLimit())};
+}
+
+std::string RowDiameterOp::getHostCost() {
+  std::string steps = std::to_string(getStepLimit());
+  if (getForm() == "repair")
+    return "sweeps over all pairs of rows, V^2 d operations each, at most " +
+           steps + " that repair and some that measure";
+  return "at most " + steps + " Newton steps to a gap of " +
+         geo::detail::str(getLargestGap()) +
+         ", each of up to 250 products of pairs and a sweep over all pairs of "
+         "rows, V^2 d operations; seconds for some hundred rows";
 }

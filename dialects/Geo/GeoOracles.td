@@ -20,6 +20,10 @@ def Geo_Number : Type<CPred<[{
     BuildableType<
       "::mlir::RankedTensorType::get({}, $_builder.getF64Type())">;
 
+/// A radius; in memory, where a kernel computes it for a function of the host.
+def Geo_HostRadius : AnyTypeOf<[F32, 0DTensorOf<[F32]>],
+    "an f32 or a tensor<f32>">;
+
 def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
     ["getEps", "setEps", "isBlindToRowShifts", "hasCenteredResult"]>.traits # [
       DeclareOpInterfaceMethods<Geo_HostKernelOpInterface>]> {
@@ -51,7 +55,13 @@ def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
 
     No form takes an eps: the answer does not depend on the scale of G, and the
     guarantee of `relax` is one of exact normalisation. A zero row moves to
-    wherever it does not matter.
+    wherever it does not matter. `steps` is 200 by default for `exact`, 3 for
+    `repair`, and `tolerance`, of `exact` alone, 1e-6.
+
+    The radius is any number that the rule has, a constant of at least 0, or
+    computed (`lr rho`); one that turns out to be negative or not finite has no
+    answer, and S is NaN. A function of the host reads a computed one from
+    memory: `block-form-kernels` makes it a `tensor<f32>`.
 
     Source: arXiv:2608.22253, the row-diameter oracle, its dual and the
     guarantee of projected RowNorm (by Jung's theorem).
@@ -62,18 +72,20 @@ def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
         {form = "exact", tolerance = 1.0e-6, steps = 200}
     ```
   }];
-  let arguments = (ins Geo_Matrix:$gradient, F32:$radius, StrAttr:$form,
-                       DefaultValuedAttr<F64Attr, "1.0e-6">:$tolerance,
+  let arguments = (ins Geo_Matrix:$gradient, Geo_HostRadius:$radius,
+                       StrAttr:$form, OptionalAttr<F64Attr>:$tolerance,
                        OptionalAttr<I64Attr>:$steps);
   let results = (outs Geo_Matrix:$result, Geo_Number:$lower, Geo_Number:$upper);
   let assemblyFormat = [{
-    $gradient `radius` `(` $radius `)` ``
+    $gradient `radius` `(` custom<Radius>($radius, type($radius)) `)` ``
     custom<Settings>(attr-dict, type($gradient), "getOperationName()")
   }];
   let extraClassDeclaration = [{
     bool isRelaxed() { return getForm() == "relax"; }
     /// Newton steps or repairs at most, as given or by default.
     int64_t getStepLimit();
+    /// The largest relative gap of `exact`, as given or by default.
+    double getLargestGap();
   }];
 }
 

@@ -29,9 +29,9 @@ static std::optional<Schedule> readTable(ArrayAttr table, std::string &error) {
     auto numbers = dyn_cast<ArrayAttr>(row);
     if (!numbers || numbers.size() != 3 ||
         !llvm::all_of(numbers, llvm::IsaPred<FloatAttr>)) {
-      error = "expected each triple of schedule to be [a, b, c], three floats, "
-              "but got ";
-      llvm::raw_string_ostream(error) << row;
+      error = "expected each triple of schedule to be [a, b, c], three "
+              "numbers, but got " +
+              strNumbers(row);
       return std::nullopt;
     }
     auto get = [&](unsigned i) {
@@ -62,7 +62,9 @@ static std::optional<Schedule> makeTriples(SpectralOp op, std::string &error) {
       readTable(cast<ArrayAttr>(op.getSchedule()), error);
   if (!table)
     return std::nullopt;
-  return makeCustomSchedule(*table, op.getSteps(), then, error);
+  return makeCustomSchedule(
+      *table, op.getSteps(), then,
+      op.getDot() == Dot::bf16 ? maxCoefficientBF16 : maxCoefficientF32, error);
 }
 
 std::optional<Schedule> SpectralOp::getTriples() {
@@ -167,6 +169,23 @@ static LogicalResult verifyNormalization(SpectralOp op) {
   return success();
 }
 
+/// Says where the schedule takes a singular value that it should not.
+static LogicalResult refuse(SpectralOp op, const Violation &found,
+                            double margin) {
+  bool vanishes = found.image > 0 && found.image < minImage;
+  InFlightDiagnostic diag = op.emitOpError("expected a schedule that maps "
+                                           "singular values ");
+  if (vanishes && found.s >= leastValue)
+    diag << "from " << str(leastValue) << " on to at least " << str(minImage)
+         << ", which rounding errors of FP32 leave alone";
+  else
+    diag << "in (0, " << str(1 + margin) << "] into (0, " << str(maxImage)
+         << ']';
+  return diag << ", but " << strNumbers(op.getScheduleAttr()) << " with "
+              << op.getSteps() << " steps maps " << str(found.s) << " to "
+              << str(found.image);
+}
+
 LogicalResult SpectralOp::verify() {
   if (failed(verifyEps(*this, getEps())) || failed(verifyNormalization(*this)))
     return failure();
@@ -176,9 +195,6 @@ LogicalResult SpectralOp::verify() {
     return emitOpError(error);
   double margin = getDot() == Dot::bf16 ? marginBF16 : marginF32;
   if (auto violation = findViolation(*schedule, margin))
-    return emitOpError("expected a schedule that maps singular values in (0, ")
-           << str(1 + margin) << "] into (0, " << str(maxImage) << "], but "
-           << getScheduleAttr() << " with " << getSteps() << " steps maps "
-           << str(violation->s) << " to " << str(violation->image);
+    return refuse(*this, *violation, margin);
   return verifyForm(*this, *schedule);
 }

@@ -40,8 +40,11 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<
 
     The verifier works out the image f of a singular value on (0, 1 + margin],
     margin 1e-3, or 2^-7 with `dot(bf16)`, and refuses a schedule that leaves
-    0 < f <= 1.5 there, naming a singular value: `polar_express` needs at least
-    five steps and a safety factor (1.01 is usual). A remark prints the band of
+    0 < f <= 1.5 there, or takes a singular value of at least 0.01 below 1e-3,
+    naming it: `polar_express` needs at least five steps and a safety factor
+    (1.01 is usual). Coefficients of own triples, which may be integers, are 0
+    or of a size in [1e-9, 1e4], with `dot(bf16)` in [1e-9, 64]: f32 steps lose
+    or magnify others. A remark prints the band of
     f on [0.01, 1]. `dot` bounds the precision of the products.
 
     `normalization` says what G is divided by before the first step:

@@ -22,7 +22,7 @@ namespace mlir::geo {
 /// Parses a number that is not a count, as f64: `0.95`, `0`, `1.0e-2`, or the
 /// bits of a double, `0x3FE0000000000000`. An attribute of another sort is
 /// handed back as it is.
-inline ParseResult parseNumber(OpAsmParser &parser, Attribute &value) {
+inline ParseResult parseNumber(AsmParser &parser, Attribute &value) {
   SMLoc loc = parser.getCurrentLocation();
   // How a number is spelt is lost once it is an attribute. Source buffers end
   // in a zero.
@@ -48,6 +48,33 @@ inline ParseResult parseNumber(OpAsmParser &parser, Attribute &value) {
     return success();
   value = parser.getBuilder().getF64FloatAttr(
       static_cast<double>(integer.getInt()));
+  return success();
+}
+
+/// The same, or a list of such, `[[2, -1.5, 0.5], ...]`.
+inline ParseResult parseNumbers(AsmParser &parser, Attribute &value) {
+  if (failed(parser.parseOptionalLSquare()))
+    return parseNumber(parser, value);
+  SmallVector<Attribute> elements;
+  if (failed(parser.parseOptionalRSquare()) &&
+      (parser.parseCommaSeparatedList(
+           [&] { return parseNumbers(parser, elements.emplace_back()); }) ||
+       parser.parseRSquare()))
+    return failure();
+  value = parser.getBuilder().getArrayAttr(elements);
+  return success();
+}
+
+/// Parses a number where nothing but one is expected.
+inline ParseResult parseNumber(AsmParser &parser, double &number) {
+  SMLoc loc = parser.getCurrentLocation();
+  Attribute value;
+  if (parseNumber(parser, value))
+    return failure();
+  auto parsed = dyn_cast<FloatAttr>(value);
+  if (!parsed || !parsed.getType().isF64())
+    return parser.emitError(loc, "expected a float (f64), but got ") << value;
+  number = parsed.getValueAsDouble();
   return success();
 }
 

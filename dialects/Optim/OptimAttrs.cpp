@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Geo/Number.h"
 #include "dialects/Optim/Optim.h"
 #include "dialects/Optim/OptimDetail.h"
 #include "mlir/IR/Builders.h"
@@ -57,11 +58,11 @@ std::string mlir::optim::detail::getShortest(double value) {
   return text;
 }
 
-/// Parses `NAME = FLOAT`.
-static ParseResult parseNamedFloat(AsmParser &parser, StringRef name,
-                                   double &value) {
+/// Parses `NAME = NUMBER`.
+static ParseResult parseNamedNumber(AsmParser &parser, StringRef name,
+                                    double &value) {
   return failure(parser.parseKeyword(name) || parser.parseEqual() ||
-                 parser.parseFloat(value));
+                 geo::parseNumber(parser, value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,8 +86,8 @@ WarmupCosineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 Attribute WarmupCosineAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   double warmup = 0, floor = 0;
-  if (parser.parseLess() || parseNamedFloat(parser, "warmup", warmup) ||
-      parser.parseComma() || parseNamedFloat(parser, "floor", floor) ||
+  if (parser.parseLess() || parseNamedNumber(parser, "warmup", warmup) ||
+      parser.parseComma() || parseNamedNumber(parser, "floor", floor) ||
       parser.parseGreater())
     return {};
   return parser.getChecked<WarmupCosineAttr>(loc, parser.getContext(),
@@ -116,7 +117,8 @@ GlobalNormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 Attribute GlobalNormAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   double max = 0;
-  if (parser.parseLess() || parser.parseFloat(max) || parser.parseGreater())
+  if (parser.parseLess() || geo::parseNumber(parser, max) ||
+      parser.parseGreater())
     return {};
   return parser.getChecked<GlobalNormAttr>(loc, parser.getContext(),
                                            APFloat(max));

@@ -7,6 +7,8 @@
 #ifndef STEEP_DIALECTS_OPTIM_OPTIMDETAIL_H
 #define STEEP_DIALECTS_OPTIM_OPTIMDETAIL_H
 
+#include "mlir/IR/OpImplementation.h"
+
 #include <string>
 
 namespace mlir::optim::detail {
@@ -14,6 +16,22 @@ namespace mlir::optim::detail {
 /// A number as a person writes it: the shortest decimal that is this f64, in
 /// the form that the parser reads; "nan", "inf", "-inf" for messages.
 std::string getShortest(double value);
+
+//===----------------------------------------------------------------------===//
+// Syntax of groups; the generated parsers and printers call these
+//===----------------------------------------------------------------------===//
+
+ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate);
+void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate);
+
+/// What follows the rate of an optim.group, in any order, each at most once.
+ParseResult parseClauses(OpAsmParser &parser, FloatAttr &wd, ArrayAttr &facts,
+                         DenseI64ArrayAttr &split, IntegerAttr &perHead,
+                         IntegerAttr &axis, UnitAttr &stacked,
+                         UnitAttr &convolution);
+void printClauses(OpAsmPrinter &printer, Operation *op, FloatAttr wd,
+                  ArrayAttr facts, DenseI64ArrayAttr split, IntegerAttr perHead,
+                  IntegerAttr axis, UnitAttr stacked, UnitAttr convolution);
 
 } // namespace mlir::optim::detail
 

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Geo/Number.h"
 #include "dialects/Optim/Optim.h"
 #include "dialects/Optim/OptimDetail.h"
 #include "mlir/IR/Builders.h"
@@ -18,42 +17,14 @@
 
 using namespace mlir;
 using namespace mlir::optim;
+using optim::detail::parseClauses;
+using optim::detail::parseRate;
+using optim::detail::printClauses;
+using optim::detail::printRate;
 
 //===----------------------------------------------------------------------===//
 // Assembly
 //===----------------------------------------------------------------------===//
-
-/// `facts(A, B)`: the attributes of the array without its brackets.
-static ParseResult parseFacts(OpAsmParser &parser, ArrayAttr &facts) {
-  SmallVector<Attribute> list;
-  if (parser.parseCommaSeparatedList(
-          [&] { return parser.parseAttribute(list.emplace_back()); }))
-    return failure();
-  facts = parser.getBuilder().getArrayAttr(list);
-  return success();
-}
-
-static void printFacts(OpAsmPrinter &printer, Operation *, ArrayAttr facts) {
-  llvm::interleaveComma(facts, printer);
-}
-
-static ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate) {
-  SMLoc loc = parser.getCurrentLocation();
-  Attribute value;
-  if (geo::parseNumber(parser, value))
-    return failure();
-  rate = dyn_cast<FloatAttr>(value);
-  if (rate && rate.getType().isF64())
-    return success();
-  return parser.emitError(loc, "expected a float (f64), but got ") << value;
-}
-
-static void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate) {
-  if (rate.getValue().isFinite())
-    printer << optim::detail::getShortest(rate.getValueAsDouble());
-  else
-    printer.printAttribute(rate);
-}
 
 /// The type that a rule's matrices have unless it says otherwise.
 static Type getUnknownMatrix(MLIRContext *context) {

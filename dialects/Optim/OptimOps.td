@@ -62,8 +62,11 @@ def Optim_SpecOp : Optim_Op<"spec", [
                       "::mlir::optim::NonFinite::Skip">:$nonfinite);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name (`schedule` `(` qualified($schedule)^ `)`)? (`clip` `(` qualified($clip)^ `)`)?
-    (`nonfinite` `(` $nonfinite^ `)`)? attr-dict-with-keyword $body
+    $sym_name
+    oilist(`schedule` `(` qualified($schedule) `)`
+         | `clip` `(` qualified($clip) `)`
+         | `nonfinite` `(` $nonfinite `)`)
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -84,6 +87,8 @@ def Optim_GroupOp : Optim_Op<"group", [
     `facts` are promises about these weights and their gradients that no
     compiler can see in the rule, such as `#geo.zero_column_sum`; each belongs
     to another dialect, which says what it means and what it licenses.
+
+    What follows `lr X` stands in any order.
 
     A parameter need not be one matrix to its rule. What it is to it is its
     structure; every block gets its own oracle and its own shape scale, while
@@ -126,10 +131,9 @@ def Optim_GroupOp : Optim_Op<"group", [
     UnitAttr:$stacked,
     UnitAttr:$convolution);
   let assemblyFormat = [{
-    $group_name $patterns `uses` $rule `lr` custom<Rate>($lr) (`wd` custom<Rate>($wd)^)?
-    (`facts` `(` custom<Facts>($facts)^ `)`)?
-    (`split` $split^)? (`per_head` $per_head^)? (`axis` $axis^)?
-    (`stacked` $stacked^)? (`convolution` $convolution^)? attr-dict
+    $group_name $patterns `uses` $rule `lr` custom<Rate>($lr) ``
+    custom<Clauses>($wd, $facts, $split, $per_head, $axis, $stacked, $convolution)
+    attr-dict
   }];
   let extraClassDeclaration = [{
     /// The matrices that a parameter of this type is to the rule. `emitError`

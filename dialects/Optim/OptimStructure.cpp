@@ -81,14 +81,19 @@ static LogicalResult checkRank(GroupOp group, RankedTensorType type,
                                EmitError emitError) {
   int64_t rank = type.getRank();
   bool takesMore = group.getStacked() || group.getConvolution();
-  if (takesMore ? rank < 3 : rank != 2)
-    return emitError() << "rules update matrices: expected rank "
-                       << (takesMore ? "3 or more" : "2")
-                       << (group.getStacked() ? " of what is stacked"
-                           : group.getConvolution()
-                               ? " of a convolution's kernel"
-                               : "")
-                       << ", not rank " << rank;
+  if (takesMore ? rank < 3 : rank != 2) {
+    InFlightDiagnostic diag =
+        emitError() << "rules update matrices: expected rank "
+                    << (takesMore ? "3 or more" : "2")
+                    << (group.getStacked()       ? " of what is stacked"
+                        : group.getConvolution() ? " of a convolution's kernel"
+                                                 : "")
+                    << ", not rank " << rank;
+    if (!takesMore && rank > 2)
+      diag << "; a group with 'stacked' takes leading dimensions as a stack of "
+              "matrices, one with 'convolution' a kernel as one matrix";
+    return diag;
+  }
   if (type.getNumElements() == 0)
     return emitError() << "a matrix needs at least one element";
   return success();

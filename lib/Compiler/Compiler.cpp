@@ -175,7 +175,7 @@ Error Compilation::checkSpec() {
         "of at most 100 characters, got '" +
         spec.getSymName() + "'");
   if (!options.onlyRule.empty())
-    if (Error error = keepOnlyRule(spec, options.onlyRule))
+    if (Error error = keepOnlyRule(spec, options.onlyRule, options.onlyGroup))
       return llvm::createStringError(
           options.spec + ": --only-rule: " + llvm::toString(std::move(error)));
   return Error::success();
@@ -353,6 +353,7 @@ Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
   };
   PipelineOptions pipeline;
   pipeline.wgmma = gpu.name == "sm_90a";
+  pipeline.gpu = gpu.name;
   if (Error error = stage("3-block", [&](OpPassManager &pm) {
         buildGeometryPipeline(pm, pipeline);
         buildGPUPipeline(pm, pipeline);

@@ -24,6 +24,7 @@ struct CompileOptions {
   std::string target = "native"; ///< see parseTargets()
   std::string name;              ///< of the artefact; empty: the spec's
   std::string onlyRule;          ///< see keepOnlyRule(); empty: all of the spec
+  std::string onlyGroup;         ///< with it: which group that uses the rule
   /// The artefact's folder; with `emit`, a file, where "" or "-" is `out`.
   std::string output;
   std::optional<Stage> emit;

@@ -84,9 +84,20 @@ static double stateBytes(const Parameter &parameter) {
   return bytes;
 }
 
+static bool callsHost(const StepFunction &function) {
+  return any_of(function.kernels,
+                [](const Kernel &kernel) { return kernel.isHost; });
+}
+
+/// The same where a function of the host adds what is not known beforehand.
+static std::string atLeast(double value, bool callsHost) {
+  return quantity(value) + (callsHost ? "+" : "");
+}
+
 /// What the matrices of one parameter take a step.
 struct Share {
   double moved = 0, least = 0, flops = 0, kernels = 0;
+  bool callsHost = false;
 };
 
 static std::vector<Share> shareOut(const Plan &plan) {
@@ -101,6 +112,7 @@ static std::vector<Share> shareOut(const Plan &plan) {
       share.least += leastBytes(plan, batch) / count;
       share.flops += operations(plan, batch) / count;
       share.kernels += launches / count;
+      share.callsHost |= callsHost(plan.functions[batch.plain]);
     }
   }
   return shares;
@@ -122,18 +134,24 @@ static void explainParameters(const Plan &plan, raw_ostream &out) {
     raw_string_ostream(shape) << interleaved(parameter.shape, "x");
     table.add({shown(parameter.name), shape, plan.groups[parameter.group].name,
                batch.rule, batch.name, formatv("{0}", launches),
-               quantity(stateBytes(parameter)), quantity(share.moved),
-               quantity(share.least), quantity(share.flops)});
+               quantity(stateBytes(parameter)),
+               atLeast(share.moved, share.callsHost), quantity(share.least),
+               atLeast(share.flops, share.callsHost)});
     state += stateBytes(parameter);
     all.moved += share.moved;
     all.least += share.least;
     all.flops += share.flops;
     all.kernels += share.kernels;
+    all.callsHost |= share.callsHost;
   }
   table.add({"all, one step", "", "", "", "",
              formatv("{0}", int64_t(all.kernels + 0.5)), quantity(state),
-             quantity(all.moved), quantity(all.least), quantity(all.flops)});
+             atLeast(all.moved, all.callsHost), quantity(all.least),
+             atLeast(all.flops, all.callsHost)});
   table.print(out);
+  if (all.callsHost)
+    out << "+: and what a function of the host takes, which depends on the "
+           "gradient; see the remarks Host below\n";
 }
 
 /// How often each kernel of a function runs; in the order of the first time.
@@ -164,10 +182,12 @@ static void explainKernels(const Plan &plan, raw_ostream &out) {
       done[index] = true;
       const StepFunction &function = plan.functions[index];
       for (auto [kernel, runs] : countKernels(function))
-        table.add({function.symbol, kernel->symbol, kernel->config,
+        table.add({function.symbol, kernel->symbol,
+                   kernel->isHost ? "a function of the host" : kernel->config,
                    formatv("{0}", runs), formatv("{0}", kernel->grid),
-                   quantity(kernel->bytes), quantity(kernel->leastBytes),
-                   quantity(kernel->flops)});
+                   kernel->isHost ? "?" : quantity(kernel->bytes),
+                   kernel->isHost ? "?" : quantity(kernel->leastBytes),
+                   kernel->isHost ? "?" : quantity(kernel->flops)});
     }
   table.print(out);
 }
@@ -182,21 +202,47 @@ static void explainGuarantees(const Plan &plan, raw_ostream &out) {
           batch.name, *ratio);
 }
 
+/// What rules measure, and what that adds to a step that asks for it.
+static void explainMeasures(const Plan &plan, raw_ostream &out) {
+  for (const Batch &batch : plan.batches) {
+    if (batch.measureNames.empty())
+      continue;
+    const StepFunction &plain = plan.functions[batch.plain],
+                       &measured = plan.functions[batch.measured];
+    auto countHost = [](const StepFunction &function) {
+      return count_if(function.kernels,
+                      [](const Kernel &kernel) { return kernel.isHost; });
+    };
+    const char *more = countHost(measured) > countHost(plain) ? "+" : "";
+    out << formatv("\n{0}: measures {1}: {2} kernels, {3}B{5} moved and {4}{5} "
+                   "flops more a matrix, in steps that ask for them\n",
+                   batch.name, interleaved(batch.measureNames, ", "),
+                   measured.kernels.size() - plain.kernels.size(),
+                   quantity(measured.bytes() - plain.bytes()),
+                   quantity(measured.flops() - plain.flops()), more);
+  }
+}
+
 /// Remarks on the functions of a step: fusions, projections left out, results
 /// that are copied home.
 static void explainRemarks(const Plan &plan, const RemarkList &remarks,
                            raw_ostream &out) {
   llvm::StringSet<> functions;
-  for (const Batch &batch : plan.batches)
+  llvm::StringSet<> measured;
+  for (const Batch &batch : plan.batches) {
+    measured.insert(plan.functions[batch.measured].symbol);
     for (int64_t index : {batch.squares, batch.plain}) {
       functions.insert(plan.functions[index].symbol);
       for (const Kernel &kernel : plan.functions[index].kernels)
         functions.insert(kernel.symbol);
     }
+  }
   Table table(3);
   table.add({"function", "remark", ""});
   for (const auto &[entry, count] : remarks)
-    if (functions.contains(entry.function) && !entry.text.empty())
+    if (!entry.text.empty() &&
+        (functions.contains(entry.function) ||
+         (entry.kind == "Host" && measured.contains(entry.function))))
       table.add({entry.function, entry.kind, entry.text});
   out << "\nwhat was fused, and what was not:\n";
   table.print(out);
@@ -224,6 +270,7 @@ void explain(const Plan &plan, const RemarkList &remarks, raw_ostream &out) {
   out << "\none run, on one matrix (least: what is not in the workspace):\n";
   explainKernels(plan, out);
   explainGuarantees(plan, out);
+  explainMeasures(plan, out);
   explainRemarks(plan, remarks, out);
   explainMemory(plan, out);
 }

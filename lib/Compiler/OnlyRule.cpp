@@ -26,6 +26,24 @@ static bool haveOneStructure(optim::GroupOp a, optim::GroupOp b) {
          a.getConvolution() == b.getConvolution();
 }
 
+/// The group of that name, which must use the rule.
+static llvm::Expected<optim::GroupOp>
+groupNamed(optim::SpecOp spec, StringRef rule, StringRef name) {
+  std::string users;
+  for (auto group : spec.getOps<optim::GroupOp>()) {
+    if (group.getRule() != rule)
+      continue;
+    if (group.getGroupName() == name)
+      return group;
+    users += (users.empty() ? "" : ", ") + group.getGroupName().str();
+  }
+  return llvm::createStringError(
+      users.empty() ? "no group uses rule @" + rule + ", but --only-group is '" +
+                          name + "'"
+                    : "expected --only-group to be one of those that use rule "
+                      "@" + rule + " (" + users + "), got '" + name + "'");
+}
+
 /// The group that uses the rule, which gets every parameter. Where several
 /// do, all have one structure and promise the same facts; where none does, it
 /// is one without rates.
@@ -40,12 +58,12 @@ static llvm::Expected<optim::GroupOp> groupUsing(optim::SpecOp spec,
       return llvm::createStringError(
           "groups @" + user.getGroupName() + " and @" + group.getGroupName() +
           " use rule @" + name +
-          " with different facts, so it is not one rule");
+          " with different facts; expected --only-group to say which");
     if (user && !haveOneStructure(user, group))
       return llvm::createStringError(
           "groups @" + user.getGroupName() + " and @" + group.getGroupName() +
           " use rule @" + name +
-          " on different structures, so it is not one rule");
+          " on different structures; expected --only-group to say which");
     if (!user)
       user = group;
   }
@@ -61,7 +79,7 @@ static llvm::Expected<optim::GroupOp> groupUsing(optim::SpecOp spec,
                                 /*convolution=*/false);
 }
 
-Error keepOnlyRule(optim::SpecOp spec, StringRef rule) {
+Error keepOnlyRule(optim::SpecOp spec, StringRef rule, StringRef only) {
   auto module = cast<ModuleOp>(spec->getParentOp());
   SmallVector<optim::RuleOp> rules(module.getOps<optim::RuleOp>());
   auto found = llvm::find_if(
@@ -73,7 +91,8 @@ Error keepOnlyRule(optim::SpecOp spec, StringRef rule) {
                        rules, [](optim::RuleOp op) { return op.getSymName(); }),
                    ", ") +
         "), got '" + rule + "'");
-  auto group = groupUsing(spec, *found);
+  auto group =
+      only.empty() ? groupUsing(spec, *found) : groupNamed(spec, rule, only);
   if (!group)
     return group.takeError();
   optim::GroupOp kept = *group;

@@ -15,12 +15,14 @@ namespace steepc {
 
 /// Leaves one group in the spec, for every parameter ("*"), which uses the rule
 /// with the rates, facts and structure of the group that used it before;
-/// where none did, with rates of 0 and no facts. Schedule and clipping go: what is left is the rule's bare update, as
-/// steep-run wants it. Other rules go, too.
+/// where none did, with rates of 0 and no facts. `only` names the group where
+/// several use the rule, or is empty. Schedule and clipping go: what is left is
+/// the rule's bare update, as steep-run wants it. Other rules go, too.
 ///
-/// The error says what is wrong with the name, without the file: no such rule,
-/// or groups that promise it different facts or structures.
-llvm::Error keepOnlyRule(mlir::optim::SpecOp spec, llvm::StringRef rule);
+/// The error says what is wrong with a name, without the file: no such rule or
+/// group, or groups that promise the rule different facts or structures.
+llvm::Error keepOnlyRule(mlir::optim::SpecOp spec, llvm::StringRef rule,
+                         llvm::StringRef only = "");
 
 } // namespace steepc
 

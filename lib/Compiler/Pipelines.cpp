@@ -76,13 +76,15 @@ void steepc::buildCPUPipeline(OpPassManager &pm,
   block::buildLowerToLLVM(pm);
 }
 
-void steepc::buildGPUPipeline(OpPassManager &pm, const PipelineOptions &) {
+void steepc::buildGPUPipeline(OpPassManager &pm,
+                              const PipelineOptions &options) {
   // Tensor cores want bf16 in memory: products read half the bytes, and copy
   // them as they are.
   pm.addNestedPass<func::FuncOp>(geo::createRoundOperands());
   // A GPU has no host inside: ops that only its solvers compute are refused.
   block::FormKernelsOptions kernels;
   kernels.hostKernels = false;
+  kernels.target = options.gpu;
   pm.addPass(block::createFormKernels(kernels));
   // Threads evaluate geometries from their definitions, so those come before
   // the decisions, and nothing is tiled.

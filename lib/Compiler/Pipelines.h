@@ -33,6 +33,8 @@ struct PipelineOptions {
   bool fma = true;
   /// Whether pairs of BF16 are multiplied and added to FP32.
   bool dotBF16 = false;
+  /// The GPU's name, for errors.
+  std::string gpu = "";
 };
 
 /// Spec to bound: every parameter has its function on tensors of static shape.

@@ -123,5 +123,15 @@ std::optional<Violation> schedules::findViolation(const Schedule &schedule,
   }
   if (highest > maxImage)
     return Violation{argument, highest};
-  return std::nullopt;
+  double low = leastValue, high = 1 + margin;
+  if (getBand(schedule, low, high).low >= minImage)
+    return std::nullopt;
+  // The half whose image reaches lower, again and again.
+  for (int i = 0; i < 60; ++i) {
+    double middle = 0.5 * (low + high);
+    bool isLeft = getBand(schedule, low, middle).low <=
+                  getBand(schedule, middle, high).low;
+    (isLeft ? high : low) = middle;
+  }
+  return Violation{low, schedules::evaluate(schedule, low)};
 }

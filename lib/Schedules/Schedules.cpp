@@ -109,9 +109,23 @@ std::optional<Schedule> schedules::makeSchedule(std::string_view name,
   return schedule;
 }
 
+/// What is wrong with a coefficient of triple `index`, or nothing.
+static std::string checkCoefficient(double value, size_t index,
+                                    double largest) {
+  double size = std::fabs(value);
+  if (value == 0 || (size >= minCoefficient && size <= largest))
+    return "";
+  return "expected coefficients of schedule to be 0 or of a size in [" +
+         str(minCoefficient) + ", " + str(largest) + "], outside of which " +
+         (largest < maxCoefficientF32 ? "BF16 products" : "FP32 steps") +
+         " lose or magnify them, but got " + str(value) + " in triple " +
+         std::to_string(index + 1);
+}
+
 std::optional<Schedule> schedules::makeCustomSchedule(const Schedule &table,
                                                       int64_t steps,
                                                       std::string_view then,
+                                                      double largest,
                                                       std::string &error) {
   auto refuse = [&](std::string text) {
     error = std::move(text);
@@ -119,10 +133,11 @@ std::optional<Schedule> schedules::makeCustomSchedule(const Schedule &table,
   };
   if (table.empty())
     return refuse("expected schedule to hold at least one triple [a, b, c]");
-  for (const Triple &t : table)
-    if (!std::isfinite(t.a) || !std::isfinite(t.b) || !std::isfinite(t.c))
-      return refuse("expected finite coefficients, but got [" + str(t.a) +
-                    ", " + str(t.b) + ", " + str(t.c) + "]");
+  for (size_t i = 0; i < table.size(); ++i)
+    for (double value : {table[i].a, table[i].b, table[i].c})
+      if (std::string fault = checkCoefficient(value, i, largest);
+          !fault.empty())
+        return refuse(fault);
   if (steps < 1 || steps > maxSteps)
     return refuse(describeSteps(steps, "[[a, b, c], ...]"));
   if (!then.empty() && then != "repeat" && then != "cubic")

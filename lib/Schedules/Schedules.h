@@ -40,6 +40,16 @@ constexpr double marginBF16 = 0x1p-7;
 /// The largest image of a singular value that is still an update.
 constexpr double maxImage = 1.5;
 
+/// The least image of a singular value of at least `leastValue`: what is below
+/// is no sign that the rounding errors of binary32 products would leave alone.
+constexpr double minImage = 1e-3, leastValue = 0.01;
+
+/// What the size of a coefficient that is not 0 may be. One that is smaller is
+/// lost beside the others or underflows; products with a larger one round to
+/// errors of the size of the result, sooner where operands are BF16.
+constexpr double minCoefficient = 1e-9, maxCoefficientF32 = 1e4,
+                 maxCoefficientBF16 = 64;
+
 /// The named schedule with this many steps: "jordan", "you", "polar_express",
 /// "samuon" or "cubic". `you` repeats its last triple beyond its five,
 /// `polar_express` goes on with `cubic`'s beyond its seven, `samuon` ends with
@@ -49,12 +59,13 @@ std::optional<Schedule> makeSchedule(std::string_view name, int64_t steps,
                                      std::optional<double> safety,
                                      std::string &error);
 
-/// The user's own triples. More steps than triples need `then`, which says
+/// The user's own triples, of coefficients that are 0 or of a size in
+/// [minCoefficient, largest]. More steps than triples need `then`, which says
 /// what follows the last one: "repeat" (that one again) or "cubic"; a table
 /// that is cycled is no schedule.
 std::optional<Schedule> makeCustomSchedule(const Schedule &table, int64_t steps,
                                            std::string_view then,
-                                           std::string &error);
+                                           double largest, std::string &error);
 
 /// f(s).
 double evaluate(const Schedule &schedule, double s);
@@ -72,8 +83,9 @@ struct Violation {
   double s, image;
 };
 
-/// Looks for s in (0, 1 + margin] with f(s) <= 0 or f(s) > maxImage: one that
-/// shows the fault, or nothing where the schedule is safe.
+/// Looks for s in (0, 1 + margin] with f(s) <= 0, f(s) > maxImage, or f(s) <
+/// minImage and s >= leastValue: one that shows the fault, or nothing where the
+/// schedule is safe.
 std::optional<Violation> findViolation(const Schedule &schedule, double margin);
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringMap.h"
@@ -399,26 +400,55 @@ func::FuncOp FormKernelsPass::addKernel(func::FuncOp kernel, func::FuncOp step,
   return kernel;
 }
 
-/// The host's function reads memory and arguments of the step as they are.
+/// The host's function reads memory as it is.
 LogicalResult FormKernelsPass::checkHostCall(Operation *op) {
   if (!hostKernels)
-    return op->emitOpError("is computed by a function of the host, which this "
-                           "target has not")
+    return op->emitOpError("is computed by a function of the host, which ")
+           << (target.empty() ? "this target" : "target " + target)
+           << " does not have"
            << (isa<geo::RowDiameterOp>(op)
                    ? "; form = \"relax\" runs everywhere"
-                   : "");
-  for (Value operand : op->getOperands()) {
-    bool isTensor = isa<TensorType>(operand.getType());
-    if (isTensor ? isView(operand.getDefiningOp())
-                 : !isa<BlockArgument>(operand))
-      return op->emitOpError("expected every scalar to be an argument of the "
-                             "rule, such as its learning rate, and no slice "
-                             "of a matrix: the host's solver computes neither");
-  }
+                   : "; only CPUs serve it");
+  for (Value operand : op->getOperands())
+    if (isa<TensorType>(operand.getType()) && isView(operand.getDefiningOp()))
+      return op->emitOpError("expected no slice of a matrix, but whole "
+                             "matrices, which the function of the host reads");
+  auto function = op->getParentOfType<func::FuncOp>();
+  remark::analysis(op->getLoc(), remark::RemarkOpts::name("Host")
+                                     .category("block-form-kernels")
+                                     .function(function.getName()))
+      << remark::add("{0}", (op->getName().getStringRef() + ": " +
+                             cast<geo::HostKernelOpInterface>(op).getHostCost())
+                                .str());
   return success();
 }
 
+/// A number that a rule computes for a function of the host goes to memory,
+/// where the function reads it as it reads an argument.
+static void storeScalars(func::FuncOp func) {
+  func.walk([](geo::HostKernelOpInterface op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value scalar = operand.get();
+      if (op.getHostSymbol().empty() || isa<BlockArgument>(scalar) ||
+          isa<TensorType>(scalar.getType()))
+        continue;
+      OpBuilder b(op);
+      Value memory = tensor::EmptyOp::create(
+          b, op.getLoc(), ArrayRef<OpFoldResult>{}, scalar.getType());
+      AffineMap map = AffineMap::get(b.getContext());
+      auto store = linalg::GenericOp::create(
+          b, op.getLoc(), memory.getType(), ValueRange{}, memory, map,
+          ArrayRef<utils::IteratorType>{},
+          [&](OpBuilder &b, Location loc, ValueRange) {
+            linalg::YieldOp::create(b, loc, scalar);
+          });
+      operand.set(store.getResult(0));
+    }
+  });
+}
+
 LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
+  storeScalars(func);
   separateResults(func);
   if (panel < 0)
     return func.emitOpError() << "expected the option panel to be at least 0, "

@@ -59,8 +59,9 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
 
     An op with `HostKernelOpInterface` is a kernel of its own, a declaration with
     `block.host` and `block.op`; its arguments are operands, results, work space
-    and constants, in this order. A target that has no host sets
-    `host-kernels=false`, and such an op is an error.
+    and constants, in this order; a scalar that the rule computes is stored by a
+    kernel before. A target that has no host sets `host-kernels=false`, and such
+    an op is an error, which calls the target by the option `target`.
 
     With `panel`, a matrix of the workspace that a product multiplies lies in
     panels of that many columns, an array `[ceil(n / panel)][m][panel]`, if all
@@ -80,6 +81,8 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"hostKernels", "host-kernels", "bool", "true",
       "whether functions of the host can be kernels">,
+    Option<"target", "target", "std::string", "",
+      "the target's name, for errors">,
     Option<"panel", "panel", "int64_t", "0",
       "columns of the panels that operands of products lie in; 0: all memory is row-major">];
   let statistics = [

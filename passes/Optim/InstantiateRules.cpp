@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -92,7 +93,8 @@ static RankedTensorType getStaticType(Type type, RankedTensorType weight) {
 }
 
 /// Gives a clone, whose operands are static, static results: those it infers,
-/// else the shape of the weight for every matrix of unknown size.
+/// else the shape of the weight for every matrix of unknown size. What sizes
+/// an op serves is then known to its verifier.
 static LogicalResult makeStatic(Operation *op, RankedTensorType weight) {
   if (auto inferring = dyn_cast<InferTypeOpInterface>(op)) {
     SmallVector<Type> types;
@@ -109,7 +111,7 @@ static LogicalResult makeStatic(Operation *op, RankedTensorType weight) {
     if (type && type.getRank() == 2 && !type.hasStaticShape())
       result.setType(getStaticType(type, weight));
   }
-  return success();
+  return verify(op);
 }
 
 static DictionaryAttr getRole(Builder &builder, StringRef role) {
@@ -377,8 +379,16 @@ static LogicalResult addBatches(ParameterOp parameter, GroupOp group,
       return refuse();
     if (parameter.getAliases())
       continue;
-    FailureOr<Instance> instance =
-        instantiator.getInstance(rule, weight, group);
+    FailureOr<Instance> instance = failure();
+    {
+      // Rules know no parameters: what their ops cannot serve says which.
+      ScopedDiagnosticHandler name(
+          parameter.getContext(), [&](Diagnostic &diagnostic) {
+            diagnostic << "; parameter '" << parameter.getParamName() << "'";
+            return failure();
+          });
+      instance = instantiator.getInstance(rule, weight, group);
+    }
     if (failed(instance))
       return failure();
     func::FuncOp squares = instantiator.getSquares(parameter.getLoc(), weight);

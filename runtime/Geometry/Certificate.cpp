@@ -14,6 +14,7 @@
 
 #include "runtime/Core/ThreadPool.h"
 #include "runtime/Geometry/Cloud.h"
+#include "runtime/Geometry/Measure.h"
 
 #include <cmath>
 
@@ -228,8 +229,17 @@ struct DualBall {
 
 } // namespace
 
+/// What the diameter says of the radius.
+static CoveringRadius boundByDiameter(CoveringRadius radius, double diameter,
+                                      const MatrixView &s) {
+  const double k = static_cast<double>(std::min(s.rows - 1, s.columns));
+  const double jung = std::sqrt(k / (2 * (k + 1))) * (1 + slackOf(s.columns));
+  return {std::max(radius.lower, diameter / 2),
+          std::min(radius.upper, std::max(jung * diameter, diameter / 2))};
+}
+
 CoveringRadius steep::coveringRadius(const Tensor &tensor, double tolerance,
-                                     int64_t mostSteps) {
+                                     int64_t mostSteps, ThreadPool *pool) {
   const MatrixView s(tensor, "the increment s");
   std::vector<double> first(s.columns);
   for (int64_t k = 0; k < s.columns; ++k)
@@ -249,8 +259,9 @@ CoveringRadius steep::coveringRadius(const Tensor &tensor, double tolerance,
   const double slack =
       8 * slackOf(2 * (s.rows + s.columns) + steps) *
       *std::max_element(ball.squares.begin(), ball.squares.end());
-  return {
+  const CoveringRadius found = {
       std::nextafter(std::sqrt(std::max(0.0, ball.lower - slack)) / scale, 0.0),
       std::nextafter(std::sqrt(ball.upper + slack) / scale,
                      std::numeric_limits<double>::infinity())};
+  return boundByDiameter(found, rowDiameter(tensor, pool), s);
 }

@@ -70,9 +70,12 @@ struct CoveringRadius {
 };
 
 /// By Frank-Wolfe steps on the dual of the smallest ball, until the bounds are
-/// within `tolerance` of each other or `mostSteps` are done; O(V d) a step.
+/// within `tolerance` of each other or `mostSteps` are done, O(V d) a step; and
+/// by the diameter: D(S)/2 <= lower and upper <= sqrt(k/(2 (k+1))) D(S) with
+/// k = min(V - 1, d) (Jung's theorem).
 CoveringRadius coveringRadius(const Tensor &s, double tolerance = 1e-3,
-                              int64_t mostSteps = 2000);
+                              int64_t mostSteps = 2000,
+                              ThreadPool *pool = nullptr);
 
 /// ||G||_* for every ball that has a closed form: the decrease of its oracle at
 /// radius 1. NaN where an entry is not finite.

@@ -95,3 +95,18 @@ optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %w1 = geo.apply %w, %g
   optim.yield %w1
 }
+
+// -----
+
+// What an op cannot serve is said once, with the parameter.
+optim.spec @large {
+  optim.group @a ["*"] uses @r lr 0.1
+  optim.parameter "lm_head.weight" : tensor<5000x64xf32> in @a
+}
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  // expected-error@+1 {{with form = "exact" serves at most 4096 rows and 4096 columns, but got 5000x64; alternatives are form = "repair", feasible in a few sweeps over all pairs, and form = "relax", the common ball with its guarantee; parameter 'lm_head.weight'}}
+  %s:3 = geo.row_diameter %g radius(%lr) {form = "exact"}
+  %w1 = geo.apply %w, %s#0
+  optim.yield %w1
+}

@@ -118,7 +118,7 @@ void Measurement::measureIncrement(const Tensor &s) {
   if (wants({"rho"}))
     put("rho", separationRatio(separation, diameter));
   if (wants({"covering"})) {
-    const CoveringRadius radius = coveringRadius(s);
+    const CoveringRadius radius = coveringRadius(s, 1e-3, 2000, &pool);
     put("covering_radius_lower", radius.lower);
     put("covering_radius_upper", radius.upper);
   }

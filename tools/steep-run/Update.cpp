@@ -16,16 +16,46 @@
 
 namespace steep {
 
-static Tensor loadMatrix(const SafetensorsFile &file, const std::string &name) {
+/// A weight or what belongs to one: a matrix, or more than one in a tensor of a
+/// higher rank (experts, a convolution's kernel), as the rule's group says.
+static Tensor loadF32(const SafetensorsFile &file, const std::string &name) {
   if (!file.contains(name))
     fail("{}: it has no tensor {}, which a step needs", quote(file.path()),
          quote(name));
   const SafetensorsEntry &entry = file.entries().at(name);
-  if (entry.dtype != DType::F32 || entry.shape.size() != 2)
-    fail("{}: tensor {} is {} of shape {}, but an F32 matrix is expected",
+  if (entry.dtype != DType::F32 || entry.shape.size() < 2)
+    fail("{}: tensor {} is {} of shape {}, but an F32 matrix is expected (or a "
+         "tensor of rank 3 or more, of a group that is stacked or a "
+         "convolution)",
          quote(file.path()), quote(name), nameOf(entry.dtype),
          shapeString(entry.shape));
   return file.load(name);
+}
+
+/// The first entry that is not finite, as "[1, 2] is nan"; empty where all are.
+static std::string findNonFinite(const Tensor &tensor) {
+  const float *begin = tensor.f32(), *end = begin + tensor.count();
+  const float *found =
+      std::find_if(begin, end, [](float x) { return !std::isfinite(x); });
+  if (found == end)
+    return "";
+  std::vector<int64_t> place(tensor.shape().size());
+  int64_t at = found - begin;
+  for (std::size_t i = place.size(); i-- > 0;) {
+    place[i] = at % tensor.shape()[i];
+    at /= tensor.shape()[i];
+  }
+  return fmt::format("{} is {}", shapeString(place), *found);
+}
+
+/// A step from numbers that are none spreads them, over a whole matrix if the
+/// geometry looks at one; so there is no such step.
+static void checkFinite(const SafetensorsFile &file, const std::string &name,
+                        const Tensor &tensor) {
+  if (std::string entry = findNonFinite(tensor); !entry.empty())
+    fail("{}: tensor {} is not finite: entry {}; weights and states that are "
+         "finite are expected",
+         quote(file.path()), quote(name), entry);
 }
 
 static void checkShape(const SafetensorsFile &file, const std::string &name,
@@ -49,7 +79,9 @@ static std::shared_ptr<Artefact> findArtefact(const UpdateOptions &options,
   request.parameters = nlohmann::json{{"tensors", {tensor}}}.dump();
   request.target = device.target(options.target);
   request.options = {"--only-rule=" + options.rule};
-  request.flagNames = {{"--only-rule", "--rule"}};
+  if (!options.group.empty())
+    request.options.push_back("--only-group=" + options.group);
+  request.flagNames = {{"--only-rule", "--rule"}, {"--only-group", "--group"}};
   request.parametersName = quote(options.in);
   return device.load(compileArtefact(request));
 }
@@ -82,8 +114,9 @@ static std::vector<Tensor> loadStates(const SafetensorsFile &in,
       states.emplace_back(DType::F32, state.shape);
       continue;
     }
-    states.push_back(loadMatrix(in, state.name));
+    states.push_back(loadF32(in, state.name));
     checkShape(in, state.name, states.back(), state.shape);
+    checkFinite(in, state.name, states.back());
   }
   for (const auto &[name, entry] : in.entries()) {
     bool known = name == "param" || name == "grad";
@@ -143,9 +176,18 @@ static void printMeasures(const Manifest &manifest,
   fmt::print("{}\n", json.dump(2));
 }
 
-static bool isFinite(const Tensor &tensor) {
-  return std::all_of(tensor.f32(), tensor.f32() + tensor.count(),
-                     [](float x) { return std::isfinite(x); });
+/// Numbers that a step took beyond FP32 are no result.
+static void checkResult(const Manifest::Parameter &parameter,
+                        const StepArguments &arguments) {
+  auto check = [](const std::string &name, const Tensor &tensor) {
+    if (std::string entry = findNonFinite(tensor); !entry.empty())
+      fail("the step leaves tensor {} not finite: entry {}; nothing is written",
+           quote(name), entry);
+  };
+  check("update", arguments.updates[0]);
+  for (std::size_t i = 0; i < parameter.states.size(); ++i)
+    check(parameter.states[i].name, arguments.states[i]);
+  check("param", arguments.parameters[0]);
 }
 
 void runUpdate(const UpdateOptions &options) {
@@ -154,10 +196,11 @@ void runUpdate(const UpdateOptions &options) {
       openDevice(options.device, options.threads, options.simt);
   SafetensorsFile in = SafetensorsFile::open(options.in);
   StepArguments arguments;
-  arguments.parameters = {loadMatrix(in, "param")};
-  arguments.gradients = {loadMatrix(in, "grad")};
+  arguments.parameters = {loadF32(in, "param")};
+  arguments.gradients = {loadF32(in, "grad")};
   const Tensor &param = arguments.parameters[0];
   checkShape(in, "grad", arguments.gradients[0], param.shape());
+  checkFinite(in, "param", param);
 
   std::shared_ptr<Artefact> artefact = findArtefact(options, param, *device);
   const Manifest &manifest = artefact->manifest();
@@ -179,14 +222,16 @@ void runUpdate(const UpdateOptions &options) {
   arguments.measure = !manifest.measures.empty();
   StepResult result = device->launch(*artefact, arguments);
   device->wait();
-  if (result.skipped && isFinite(arguments.gradients[0]))
+  const std::string bad = findNonFinite(arguments.gradients[0]);
+  if (result.skipped && bad.empty())
     fail("{}: tensor 'grad' is finite, but its norm times --grad-scale, {:g}, "
          "is beyond FP32, so the step was skipped",
          quote(in.path()), result.gradNorm);
   if (result.skipped)
-    fail("{}: tensor 'grad' is not finite, so the step was skipped",
-         quote(in.path()));
+    fail("{}: tensor 'grad' is not finite, so the step was skipped: entry {}",
+         quote(in.path()), bad);
   device->fetchStates(*artefact, arguments);
+  checkResult(parameter, arguments);
   writeResult(options, parameter, arguments);
   printMeasures(manifest, arguments);
 }

@@ -19,6 +19,7 @@ struct UpdateOptions {
   std::string spec;     ///< .mlir, compiled by the steepc beside this program
   std::string artefact; ///< or what was compiled before
   std::string rule;
+  std::string group; ///< which of several that use the rule; may be empty
   std::string in, out;
   std::optional<double> lr, wd; ///< instead of the group's
   double gradScale = 1;
@@ -30,7 +31,8 @@ struct UpdateOptions {
 };
 
 /// Reads `param`, `grad` and states, takes the step and writes `param`, the
-/// states and `update`. Throws Error, and then has written nothing.
+/// states and `update`. Throws Error, and then has written nothing: also where
+/// a tensor is not finite, before the step or after it.
 void runUpdate(const UpdateOptions &options);
 
 } // namespace steep

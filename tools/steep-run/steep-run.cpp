@@ -24,9 +24,14 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
                  "the spec with the rule, an .mlir file; compiled by the "
                  "steepc beside this program, once");
   app.add_option("--rule", update.rule, "the rule that updates the parameter");
+  app.add_option("--group", update.group,
+                 "the group whose structure and rates to take, where several "
+                 "use the rule");
   app.add_option("--in", update.in,
-                 "safetensors with param, grad and states (F32 matrices; a "
-                 "state that is missing is zero), or s, h and g to measure")
+                 "safetensors with param, grad and states (F32, finite, "
+                 "matrices or what the group takes as stacked or a "
+                 "convolution; a state that is missing is zero), or s, h and g "
+                 "to measure")
       ->required();
   app.add_option("--out", update.out,
                  "safetensors to write: param, the states, and update, the "
@@ -71,19 +76,32 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
       ->check(CLI::IsMember(measurementNames()));
 }
 
+/// Refuses what was given and would be ignored.
+static void refuse(const CLI::App &app, std::initializer_list<const char *> of,
+                   const std::string &why) {
+  for (const char *name : of)
+    if (app.get_option(name)->count() > 0)
+      fail("{}: {} is not expected", why, name);
+}
+
 /// What must, and what must not, be given together.
-static void checkOptions(const UpdateOptions &update,
+static void checkOptions(const CLI::App &app, const UpdateOptions &update,
                          const std::string &simtRoute,
                          const std::vector<std::string> &measure) {
-  if (!measure.empty()) {
-    if (!update.spec.empty() || !update.artefact.empty() || !update.out.empty())
-      fail("--measure takes --in alone: no SPEC, --artefact or --out");
-    return;
-  }
+  if (!measure.empty())
+    return refuse(app,
+                  {"SPEC", "--rule", "--group", "--out", "--lr", "--wd",
+                   "--step", "--grad-scale", "--device", "--simt-route",
+                   "--check", "--seed", "--target", "--artefact"},
+                  "--measure takes --in and --threads alone, and runs on the "
+                  "host");
   if (update.out.empty())
     fail("--out is required for an update");
   if (update.spec.empty() == update.artefact.empty())
     fail("one of SPEC and --artefact is required for an update, and not both");
+  if (!update.artefact.empty())
+    refuse(app, {"--target", "--group"},
+           "--artefact is compiled for one parameter and target already");
   if (!update.spec.empty() && update.rule.empty())
     fail("--rule is required for an update: which rule of {} to take",
          quote(update.spec));
@@ -114,7 +132,7 @@ int main(int argc, char **argv) {
   std::string simtRoute = "ir";
   addOptions(app, update, simtRoute, measure);
   return toolMain(app, argc, argv, [&] {
-    checkOptions(update, simtRoute, measure);
+    checkOptions(app, update, simtRoute, measure);
     update.simt.ptx = simtRoute == "ptx";
     if (!measure.empty()) {
       runMeasure(measure, update.in, update.threads);

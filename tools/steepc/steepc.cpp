@@ -54,6 +54,10 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
                  "schedule and clipping; a rule that no group uses has rates "
                  "of 0")
       ->type_name("RULE");
+  app.add_option("--only-group", options.onlyGroup,
+                 "with --only-rule, the group whose rates, facts and structure "
+                 "to take, where several use the rule")
+      ->type_name("GROUP");
   app.add_option("--emit", emit,
                  "stop at optim, geo, block, llvm, asm, obj, or for one GPU at "
                  "ptx or cubin, and print that")
@@ -90,6 +94,8 @@ static std::string checkOptions(steepc::CompileOptions &options,
              emit + "'";
     options.emit = found->second;
   }
+  if (!options.onlyGroup.empty() && options.onlyRule.empty())
+    return "--only-group: expected --only-rule with it, got none";
   bool isBinary = options.emit == Stage::Obj || options.emit == Stage::Cubin;
   if (isBinary && (options.output.empty() || options.output == "-"))
     return "--emit=" + emit + ": expected -o FILE";

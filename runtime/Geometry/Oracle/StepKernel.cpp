@@ -99,8 +99,19 @@ extern "C" void steep_kernel_measure_separation(void *const *slots,
 extern "C" void steep_kernel_measure_covering(void *const *slots, int64_t begin,
                                               int64_t end) {
   const MeasureSlots<1, 2> s{slots};
-  if (begin < end)
-    measureCovering(s.measure(), s.result(0), s.result(1));
+  if (begin >= end)
+    return;
+  double &lower = s.result(0), &upper = s.result(1);
+  measureCovering(s.measure(), lower, upper);
+  // D/2 <= rad <= sqrt(k/(2 (k+1))) D, by Jung's theorem; NaN stays.
+  const Measure measure = s.measure();
+  const double diameter = measureDiameter(measure);
+  const double k = static_cast<double>(measure.rows - 1 < measure.columns
+                                           ? measure.rows - 1
+                                           : measure.columns);
+  const double jung = __builtin_sqrt(k / (2 * (k + 1))) * (1 + 1e-12);
+  lower = lower < diameter / 2 ? diameter / 2 : lower;
+  upper = upper > jung * diameter ? jung * diameter : upper;
 }
 
 extern "C" void steep_kernel_measure_hilbert(void *const *slots, int64_t begin,

@@ -89,7 +89,7 @@ func.func @early(%b: tensor<?x?xf32>, %t: i64) {
 // -----
 
 func.func @no_list(%b: tensor<?x?xf32>) {
-  // expected-error@+1 {{expected an array of floats (f64) for 'weights', but got 5.000000e-01 : f64}}
+  // expected-error@+1 {{expected an array of floats (f64) for 'weights', but got 0.5}}
   %0 = geo.mix %b, %b {weights = 0.5}
   return
 }

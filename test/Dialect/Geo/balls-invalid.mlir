@@ -138,7 +138,7 @@ func.func @table_short(%n: tensor<4x2xf32>, %r: f32) {
 // -----
 
 func.func @table_row(%n: tensor<4x2xf32>, %r: f32) {
-  // expected-error@+1 {{'geo.spectral' op expected each triple of schedule to be [a, b, c], three floats, but got [2.000000e+00, -1.500000e+00]}}
+  // expected-error@+1 {{'geo.spectral' op expected each triple of schedule to be [a, b, c], three numbers, but got [2.0, -1.5]}}
   %0 = geo.spectral %n radius(%r) {schedule = [[2.0, -1.5]], steps = 1} : tensor<4x2xf32>
   return
 }
@@ -146,8 +146,74 @@ func.func @table_row(%n: tensor<4x2xf32>, %r: f32) {
 // -----
 
 func.func @table_unsafe(%n: tensor<4x2xf32>, %r: f32) {
-  // expected-error@+1 {{but [[1.000000e+00, -2.000000e+00, 0.000000e+00]] with 1 steps maps 0.707106781 to}}
+  // expected-error@+1 {{but [[1.0, -2.0, 0.0]] with 1 steps maps 0.707106781 to}}
   %0 = geo.spectral %n radius(%r) {schedule = [[1.0, -2.0, 0.0]], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_text(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected each triple of schedule to be [a, b, c], three numbers, but got [2.0, "x", 1.000000e+00 : f32]}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[2, "x", 1.0 : f32]], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_of_numbers(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected each triple of schedule to be [a, b, c], three numbers, but got 2.0}}
+  %0 = geo.spectral %n radius(%r) {schedule = [2, -1.5, 0.5], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_exponent(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{expected a decimal point in a number with an exponent, as in 1.0e-2}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[2, 1e-3, 0]], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_underflow(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected coefficients of schedule to be 0 or of a size in [1e-09, 10000], outside of which FP32 steps lose or magnify them, but got 1e-50 in triple 2}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[2, -1.5, 0.5], [1.5, -0.5, 1.0e-50]], steps = 2} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_denormal(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{but got 1e-30 in triple 1}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[1.0e-30, 0, 0]], steps = 2, then = "repeat"} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_bf16(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected coefficients of schedule to be 0 or of a size in [1e-09, 64], outside of which BF16 products lose or magnify them, but got -65 in triple 1}}
+  %0 = geo.spectral %n radius(%r) dot(bf16) {schedule = [[32, -65, 33.5]], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+// 1e-6 in ten steps is 0 in f32.
+func.func @table_vanishes(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected a schedule that maps singular values from 0.01 on to at least 0.001, which rounding errors of FP32 leave alone, but [[1.0e-06, 0.0, 0.0]] with 10 steps maps 0.01 to}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[1.0e-6, 0, 0]], steps = 10, then = "repeat"} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+// s (1 - s^2)^2 all but vanishes at 1: its sign there is one of rounding.
+func.func @table_touches_zero(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{but [[1.00001, -2.0, 1.0]] with 1 steps maps 0.999998748 to 9.9999}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[1.00001, -2, 1]], steps = 1} : tensor<4x2xf32>
   return
 }
 

@@ -40,7 +40,7 @@ func.func @spectral_family(%n: tensor<?x?xf32>, %r: f32) {
       restarts = [2, 5], normalization = "scale_free"}
   // CHECK-NEXT: geo.spectral %{{.*}} radius(%{{.*}}) {form = "auto", schedule = "jordan", steps = 5}{{$}}
   %1 = geo.spectral %n radius(%r) {schedule = "jordan", steps = 5, form = "auto", normalization = "frobenius"}
-  // CHECK-NEXT: geo.spectral %{{.*}} radius(%{{.*}}) {schedule = {{\[\[}}2.000000e+00, -1.500000e+00, 5.000000e-01{{\]\]}}, steps = 8, then = "cubic"}{{$}}
+  // CHECK-NEXT: geo.spectral %{{.*}} radius(%{{.*}}) {schedule = {{\[\[}}2.0, -1.5, 0.5{{\]\]}}, steps = 8, then = "cubic"}{{$}}
   %2 = geo.spectral %n radius(%r) {schedule = [[2.0, -1.5, 0.5]], steps = 8, then = "cubic", form = "standard"}
   return
 }

@@ -9,8 +9,50 @@ func.func @form(%g: tensor<8x4xf32>, %r: f32) {
 // -----
 
 func.func @tolerance(%g: tensor<8x4xf32>, %r: f32) {
-  // expected-error @+1 {{expected tolerance in (0, 1), but got 0.000000e+00}}
+  // expected-error @+1 {{expected tolerance in (0, 1), but got 0}}
   %s:3 = geo.row_diameter %g radius(%r) {form = "exact", tolerance = 0} : tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @tolerance_of_relax(%g: tensor<8x4xf32>, %r: f32) {
+  // expected-error @+1 {{with form = "relax" takes no tolerance, but got 0.001}}
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax", tolerance = 1.0e-3} : tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @tolerance_of_repair(%g: tensor<8x4xf32>, %r: f32) {
+  // expected-error @+1 {{with form = "repair" takes no tolerance, but got 1e-06}}
+  %s:3 = geo.row_diameter %g radius(%r) {form = "repair", tolerance = 1.0e-6} : tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @negative_radius(%g: tensor<8x4xf32>) {
+  %r = arith.constant -1.0 : f32
+  // expected-error @+1 {{expected a finite radius of at least 0, but got -1}}
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @infinite_radius(%g: tensor<8x4xf32>) {
+  %r = arith.constant 0x7F800000 : f32
+  // expected-error @+1 {{expected a finite radius of at least 0, but got inf}}
+  %s:3 = geo.row_diameter %g radius(%r) {form = "exact"} : tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @stored_radius_of_relax(%g: tensor<8x4xf32>, %r: tensor<f32>) {
+  // expected-error @+1 {{with form = "relax" expected a radius of type f32, but got 'tensor<f32>'}}
+  %s:3 = geo.row_diameter %g radius(%r : tensor<f32>) {form = "relax"} : tensor<8x4xf32>
   return
 }
 

@@ -4,8 +4,8 @@
 
 // CHECK-LABEL: func.func @forms(
 // CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}}) {form = "exact", steps = 50, tolerance = 1.0e-08} : tensor<64x8xf32>
-// CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}}) {form = "repair", tolerance = 1.0e-06} : tensor<64x8xf32>
-// CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}}) {form = "relax", tolerance = 1.0e-06} : tensor<64x8xf32>
+// CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}}) {form = "repair"} : tensor<64x8xf32>
+// CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}}) {form = "relax"} : tensor<64x8xf32>
 func.func @forms(%g: tensor<64x8xf32>, %r: f32)
     -> (tensor<64x8xf32>, tensor<f64>, tensor<f64>, tensor<64x8xf32>, tensor<64x8xf32>) {
   %s, %lower, %upper = geo.row_diameter %g radius(%r)
@@ -17,10 +17,18 @@ func.func @forms(%g: tensor<64x8xf32>, %r: f32)
 
 // Specs do not spell out tensor<?x?xf32>.
 // CHECK-LABEL: func.func @dynamic(
-// CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}}) {form = "exact", tolerance = 1.0e-06}{{$}}
+// CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}}) {form = "exact"}{{$}}
 func.func @dynamic(%g: tensor<?x?xf32>, %r: f32) -> tensor<?x?xf32> {
   %s:3 = geo.row_diameter %g radius(%r) {form = "exact"}
   return %s#0 : tensor<?x?xf32>
+}
+
+// A radius in memory, for a function of the host.
+// CHECK-LABEL: func.func @stored(
+// CHECK:         geo.row_diameter %{{.*}} radius(%{{.*}} : tensor<f32>) {form = "exact"} : tensor<64x8xf32>
+func.func @stored(%g: tensor<64x8xf32>, %r: tensor<f32>) -> tensor<64x8xf32> {
+  %s:3 = geo.row_diameter %g radius(%r : tensor<f32>) {form = "exact"} : tensor<64x8xf32>
+  return %s#0 : tensor<64x8xf32>
 }
 
 // The answer does not depend on scale or common row of its gradient, and is

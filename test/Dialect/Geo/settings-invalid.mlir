@@ -107,7 +107,7 @@ func.func @f32_eps(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 // -----
 
 func.func @count_kind(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
-  // expected-error@+1 {{expected a string for 'kind', but got 3 : i64}}
+  // expected-error@+1 {{expected a string for 'kind', but got 3}}
   %0 = geo.shape_scale %r, %w {kind = 3}
   return
 }
@@ -115,7 +115,7 @@ func.func @count_kind(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 // -----
 
 func.func @float_steps(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
-  // expected-error@+1 {{expected an integer (i64) for 'steps', but got 5.000000e+00 : f64}}
+  // expected-error@+1 {{expected an integer (i64) for 'steps', but got 5.0}}
   %0 = geo.spectral %w radius(%r) {schedule = "jordan", steps = 5.0}
   return
 }
@@ -123,7 +123,7 @@ func.func @float_steps(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 // -----
 
 func.func @count_schedule(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
-  // expected-error@+1 {{expected a string or a list of triples for 'schedule', but got 3 : i64}}
+  // expected-error@+1 {{expected a string or a list of triples for 'schedule', but got 3}}
   %0 = geo.spectral %w radius(%r) {schedule = 3, steps = 5}
   return
 }

@@ -446,3 +446,41 @@ optim.spec @s {
   // expected-error@+1 {{expected wd to be representable in f32, but got 1.0e-60}}
   optim.bound_group @a uses "r" lr 1.0 wd 1.0e-60
 }
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected wd X, facts(...), split [...], per_head N, axis N, stacked or convolution, but got 'fact'}}
+  optim.group @g ["a"] uses @sgd lr 0.1 wd 0.1 fact(#geo.zero_column_sum)
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{'facts' is given twice}}
+  optim.group @g ["a"] uses @sgd lr 0.1 facts(#geo.zero_column_sum) stacked facts(#geo.shift_invariant)
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{'wd' is given twice}}
+  optim.group @g ["a"] uses @sgd lr 0.1 wd 0.1 wd 0.2
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{'stacked' is given twice}}
+  optim.group @g ["a"] uses @sgd lr 0.1 stacked stacked
+}
+
+// -----
+
+// expected-error@+1 {{expected a float (f64), but got "x"}}
+optim.spec @s clip(#optim.global_norm<"x">) {}
+
+// -----
+
+// expected-error@+1 {{expected a decimal point in a number with an exponent, as in 1.0e-2}}
+optim.spec @s schedule(#optim.warmup_cosine<warmup = 1e-1, floor = 0>) {}

@@ -22,6 +22,12 @@ optim.spec @full schedule(#optim.warmup_cosine<warmup = 0.1, floor = 0.05>)
   optim.parameter "free" : tensor<3xbf16>
 }
 
+// Clauses stand in any order, and numbers may be integers.
+// CHECK-LABEL: optim.spec @any_order schedule(#optim.warmup_cosine<warmup = 0.0, floor = 1.0>) clip(#optim.global_norm<2.0>) nonfinite(error) {
+optim.spec @any_order nonfinite(error) clip(#optim.global_norm<2>)
+                      schedule(#optim.warmup_cosine<warmup = 0, floor = 1>) {
+}
+
 // What is not said has its default, and the default is not printed.
 // CHECK-LABEL: optim.spec @bound {
 optim.spec @bound nonfinite(skip) {

@@ -137,9 +137,17 @@ TEST(CoveringRadius, BoundsHoldAndMeet) {
       const double diameter = rowDiameter(s);
       EXPECT_LE(radius.lower, radius.upper);
       EXPECT_GE(radius.lower, radius.upper * (1 - 5e-3));
-      // D/2 <= rad <= sqrt(k/(2(k+1))) D.
-      EXPECT_GE(radius.upper, diameter / 2 * (1 - 1e-9));
-      EXPECT_LE(radius.lower, std::sqrt(6.0 / 14) * diameter * (1 + 1e-9));
+      // D/2 <= rad <= sqrt(k/(2(k+1))) D, k = min(V - 1, d), of either bound
+      // however few steps there are.
+      const double k = std::min<double>(rows - 1, 6);
+      for (int64_t steps : {0, 1, 20000}) {
+        const CoveringRadius early = coveringRadius(s, 1e-3, steps);
+        EXPECT_GE(early.lower, diameter / 2) << steps;
+        EXPECT_LE(early.lower, early.upper) << steps;
+        EXPECT_LE(early.upper,
+                  std::sqrt(k / (2 * (k + 1))) * diameter * (1 + 1e-12))
+            << steps;
+      }
     }
   // A simplex attains Jung's bound.
   const CoveringRadius simplex =

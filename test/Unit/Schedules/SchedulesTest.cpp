@@ -27,6 +27,23 @@ static std::string getError(std::string_view name, int64_t steps,
   return error;
 }
 
+static Schedule makeTable(const Schedule &table, int64_t steps,
+                          std::string_view then) {
+  std::string error;
+  std::optional<Schedule> schedule =
+      makeCustomSchedule(table, steps, then, maxCoefficientF32, error);
+  EXPECT_TRUE(schedule) << error;
+  return schedule.value_or(Schedule{});
+}
+
+static std::string getTableError(const Schedule &table, int64_t steps,
+                                 std::string_view then) {
+  std::string error;
+  EXPECT_FALSE(
+      makeCustomSchedule(table, steps, then, maxCoefficientF32, error));
+  return error;
+}
+
 /// Least image of [0.01, 1] and greatest of (0, 1.001], to three decimals.
 static void expectBand(const Schedule &schedule, double low, double high) {
   EXPECT_NEAR(getBand(schedule, 0.01, 1).low, low, 6e-4);
@@ -124,28 +141,32 @@ TEST(Schedules, WhatFollowsTheLastTriple) {
   EXPECT_GT(evaluate(you, 1), 0.9);
 
   Schedule table = {{2, -1.5, 0.5}, {1.875, -1.25, 0.375}};
-  std::string error;
-  EXPECT_EQ(makeCustomSchedule(table, 1, "", error)->size(), 1u);
-  EXPECT_DOUBLE_EQ(makeCustomSchedule(table, 4, "repeat", error)->back().a,
-                   1.875);
+  EXPECT_EQ(makeTable(table, 1, "").size(), 1u);
+  EXPECT_DOUBLE_EQ(makeTable(table, 4, "repeat").back().a, 1.875);
   table.pop_back();
-  EXPECT_DOUBLE_EQ(makeCustomSchedule(table, 4, "repeat", error)->back().a, 2);
-  EXPECT_DOUBLE_EQ(makeCustomSchedule(table, 4, "cubic", error)->back().a,
-                   1.875);
-  EXPECT_FALSE(makeCustomSchedule(table, 4, "", error));
-  EXPECT_EQ(error,
+  EXPECT_DOUBLE_EQ(makeTable(table, 4, "repeat").back().a, 2);
+  EXPECT_DOUBLE_EQ(makeTable(table, 4, "cubic").back().a, 1.875);
+}
+
+TEST(Schedules, BadTablesAreNamed) {
+  Schedule table = {{2, -1.5, 0.5}};
+  EXPECT_EQ(getTableError(table, 4, ""),
             "expected then = \"repeat\" or \"cubic\" to say what follows "
             "the last of 1 triples in 4 steps");
-  EXPECT_FALSE(makeCustomSchedule(table, 4, "cycle", error));
-  EXPECT_EQ(error,
+  EXPECT_EQ(getTableError(table, 4, "cycle"),
             "expected then to be \"repeat\" or \"cubic\", but got \"cycle\"");
-  EXPECT_FALSE(makeCustomSchedule({}, 4, "", error));
-  EXPECT_EQ(error, "expected schedule to hold at least one triple [a, b, c]");
-  EXPECT_FALSE(makeCustomSchedule({{NAN, 0, 0}}, 1, "", error));
-  EXPECT_EQ(error, "expected finite coefficients, but got [nan, 0, 0]");
-  EXPECT_FALSE(makeCustomSchedule(table, 21, "repeat", error));
-  EXPECT_EQ(error, "expected steps of schedule [[a, b, c], ...] in 1..20, but "
-                   "got 21");
+  EXPECT_EQ(getTableError({}, 4, ""),
+            "expected schedule to hold at least one triple [a, b, c]");
+  EXPECT_EQ(getTableError(table, 21, "repeat"),
+            "expected steps of schedule [[a, b, c], ...] in 1..20, but got 21");
+  for (double bad : {double(NAN), double(INFINITY), 1e-50, 1e-30, -9e-10, 1e39})
+    EXPECT_NE(getTableError({{2, -1.5, 0.5}, {1, bad, 0}}, 2, "").find("got "),
+              std::string::npos)
+        << bad;
+  EXPECT_EQ(getTableError({{NAN, 0, 0}}, 1, ""),
+            "expected coefficients of schedule to be 0 or of a size in [1e-09, "
+            "10000], outside of which FP32 steps lose or magnify them, but got "
+            "nan in triple 1");
 }
 
 TEST(Schedules, ViolationsAreNamed) {
@@ -181,6 +202,21 @@ TEST(Schedules, ViolationsAreNamed) {
   ASSERT_TRUE(hump);
   EXPECT_NEAR(hump->s, inside, 1e-9);
   EXPECT_NEAR(hump->image, evaluate({{4, -4, 1.5}}, inside), 1e-12);
+}
+
+TEST(Schedules, WhatVanishesIsNamed) {
+  // Ten times a millionth.
+  std::optional<Violation> tiny = findViolation(Schedule(10, {1e-6, 0, 0}), 0);
+  ASSERT_TRUE(tiny);
+  EXPECT_DOUBLE_EQ(tiny->s, leastValue);
+  EXPECT_LT(tiny->image, 1e-60);
+
+  // s ((1 - 4 s^2)^2 + 1e-4) has its dip beside 1/2.
+  std::optional<Violation> dip = findViolation({{1.0001, -8, 16}}, -0.35);
+  ASSERT_TRUE(dip);
+  EXPECT_NEAR(dip->s, 0.5, 1e-4);
+  EXPECT_NEAR(dip->image, 5e-5, 1e-6);
+  EXPECT_FALSE(findViolation({{1.01, -8, 16}}, -0.35));
 }
 
 TEST(Schedules, BadArgumentsAreNamed) {

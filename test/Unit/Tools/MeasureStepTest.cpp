@@ -130,6 +130,7 @@ TEST(MeasureStep, AreThoseOfTheRuntime) {
       const CoveringRadius covering = coveringRadius(s);
       EXPECT_LE(m["covering_lower"], m["covering_upper"]);
       EXPECT_LE(m["covering_lower"], covering.upper);
+      EXPECT_GE(m["covering_lower"], m["diameter"] / 2);
       EXPECT_GE(m["covering_upper"], covering.lower);
       EXPECT_LE(m["covering_upper"] * (1 - 2e-3), covering.upper);
       expectNear(m["hilbert"], hilbertRms(s, before[i]), 1e-6, "hilbert");

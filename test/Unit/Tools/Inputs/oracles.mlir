@@ -1,4 +1,4 @@
-// The three forms of the row diameter.
+// The three forms of the row diameter; the radius of the first is lr rho, rho = 3.
 
 optim.spec @oracles {
   optim.group @exact  ["exact.*"]  uses @exact  lr 1.0
@@ -11,7 +11,9 @@ optim.rule @exact(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
   %lr, %wd, %clip, %t = optim.scalars %h
   %gc = geo.scale %g, %clip
   %b1 = geo.ema %b, %gc {beta = 0.5}
-  %s, %lower, %upper = geo.row_diameter %b1 radius(%lr) {form = "exact"}
+  %rho = arith.constant 3.0 : f32
+  %r = arith.mulf %lr, %rho : f32
+  %s, %lower, %upper = geo.row_diameter %b1 radius(%r) {form = "exact"}
   %w1 = geo.apply %w, %s decay(%lr, %wd)
   optim.yield %w1, %b1
 }
