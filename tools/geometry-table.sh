@@ -8,7 +8,7 @@
 #   tools/geometry-table.sh [--build DIR] [--steps N] [--out FILE]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$root/build steps=60 out=$root/docs/geometry-table.md
+build=$root/build steps=40 out=$root/docs/geometry-table.md
 while [ $# -gt 0 ]; do
   case $1 in
     --build) build=$2 ;;
@@ -21,6 +21,7 @@ done
 for program in bin/steep-train bin/steepc bin/GeometryTable; do
   [ -x "$build/$program" ] || { echo "geometry-table.sh: $build/$program is missing: build it first" >&2; exit 1; }
 done
+rules=$(sed -n 's/^optim.rule @\([a-z_]*\).*/\1/p' "$root/bench/Inputs/geometries.mlir")
 machine=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1)
 machine="${machine:-an unknown CPU} ($(nproc) cores, $(date +%F))"
 work=$(mktemp -d)
@@ -62,9 +63,7 @@ PYTHON
     echo
     "$build/bin/GeometryTable" "$root/bench/Inputs/geometries.mlir" "$build/bin/steepc" \
       "$work/run/checkpoint-$(printf %08d "$step")/optimizer.safetensors" \
-      lm_head.weight.momentum_buffer common_ball row_diameter_exact \
-      row_diameter_repair max_row clipped_row equidistant spectral_jordan \
-      spectral_polar adamw
+      lm_head.weight.momentum_buffer $rules
   done
 } > "$work/table.md"
 mv "$work/table.md" "$out"

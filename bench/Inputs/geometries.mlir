@@ -37,6 +37,38 @@ optim.rule @max_row(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars
   optim.yield %w1
 }
 
+optim.rule @max_column(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %s  = geo.max_column %gc radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @sign(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %s  = geo.sign %gc radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @frobenius(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %s  = geo.frobenius %gc radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+optim.rule @equalize(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %s  = geo.equalize %gc radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
 optim.rule @clipped_row(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
   %gc = geo.scale %g, %clip
@@ -66,6 +98,37 @@ optim.rule @spectral_polar(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.
   %lr, %wd, %clip, %t = optim.scalars %h
   %gc = geo.scale %g, %clip
   %s  = geo.spectral %gc radius(%lr) {schedule = "polar_express", steps = 10, safety = 1.01}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+// Muon-eq: rows of one length before the oracle.
+optim.rule @spectral_rows_before(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %e  = geo.normalize_rows %gc
+  %s  = geo.spectral %e radius(%lr) {schedule = "jordan", steps = 5}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+// NorMuon's first step: rows of one length behind it.
+optim.rule @spectral_rows_after(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %minus = arith.constant -1.0 : f32
+  %o  = geo.spectral %gc radius(%minus) {schedule = "jordan", steps = 5}
+  %s  = geo.max_row %o radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+// SAMuon-lite, past its warm-up.
+optim.rule @spectral_allocated(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  %o  = geo.spectral %gc radius(%lr) {schedule = "samuon", steps = 4}
+  %s  = geo.allocate %o, %gc radius(%lr) step(%t) {gain = 10.0, rank = 1, rounds = 10}
   %w1 = geo.apply %w, %s
   optim.yield %w1
 }

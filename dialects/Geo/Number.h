@@ -41,7 +41,10 @@ inline ParseResult parseNumber(AsmParser &parser, Attribute &value) {
       llvm::isDigit(text[-1]))
     return parser.emitError(loc, "expected a decimal point in a number with an "
                                  "exponent, as in 1.0e-2");
-  if (parser.parseAttribute(value))
+  OptionalParseResult parsed = parser.parseOptionalAttribute(value);
+  if (!parsed.has_value())
+    return parser.emitError(loc, "expected a number");
+  if (failed(*parsed))
     return failure();
   auto integer = dyn_cast<IntegerAttr>(value);
   if (!integer || !integer.getType().isSignlessInteger(64))

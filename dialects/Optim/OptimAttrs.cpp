@@ -58,13 +58,6 @@ std::string mlir::optim::detail::getShortest(double value) {
   return text;
 }
 
-/// Parses `NAME = NUMBER`.
-static ParseResult parseNamedNumber(AsmParser &parser, StringRef name,
-                                    double &value) {
-  return failure(parser.parseKeyword(name) || parser.parseEqual() ||
-                 geo::parseNumber(parser, value));
-}
-
 //===----------------------------------------------------------------------===//
 // WarmupCosineAttr
 //===----------------------------------------------------------------------===//
@@ -85,13 +78,28 @@ WarmupCosineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 Attribute WarmupCosineAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  double warmup = 0, floor = 0;
-  if (parser.parseLess() || parseNamedNumber(parser, "warmup", warmup) ||
-      parser.parseComma() || parseNamedNumber(parser, "floor", floor) ||
-      parser.parseGreater())
+  std::optional<double> warmup, floor;
+  auto parseOne = [&]() -> ParseResult {
+    SMLoc at = parser.getCurrentLocation();
+    StringRef name;
+    if (failed(parser.parseOptionalKeyword(&name)) ||
+        (name != "warmup" && name != "floor"))
+      return parser.emitError(at, "expected warmup = X and floor = X");
+    std::optional<double> &value = name == "warmup" ? warmup : floor;
+    if (value)
+      return parser.emitError(at, "'") << name << "' is given twice";
+    return failure(parser.parseEqual() ||
+                   geo::parseNumber(parser, value.emplace()));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseOne))
     return {};
+  if (!warmup || !floor) {
+    parser.emitError(loc, "expected warmup = X and floor = X, but got one");
+    return {};
+  }
   return parser.getChecked<WarmupCosineAttr>(loc, parser.getContext(),
-                                             APFloat(warmup), APFloat(floor));
+                                             APFloat(*warmup), APFloat(*floor));
 }
 
 void WarmupCosineAttr::print(AsmPrinter &printer) const {

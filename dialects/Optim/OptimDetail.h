@@ -7,6 +7,7 @@
 #ifndef STEEP_DIALECTS_OPTIM_OPTIMDETAIL_H
 #define STEEP_DIALECTS_OPTIM_OPTIMDETAIL_H
 
+#include "dialects/Optim/Optim.h"
 #include "mlir/IR/OpImplementation.h"
 
 #include <string>
@@ -18,11 +19,18 @@ namespace mlir::optim::detail {
 std::string getShortest(double value);
 
 //===----------------------------------------------------------------------===//
-// Syntax of groups; the generated parsers and printers call these
+// Syntax of specs and groups; the generated parsers and printers call these
 //===----------------------------------------------------------------------===//
 
 ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate);
 void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate);
+
+/// What follows the name of an optim.spec, in any order, each at most once.
+ParseResult parseSpecClauses(OpAsmParser &parser, WarmupCosineAttr &schedule,
+                             GlobalNormAttr &clip, NonFiniteAttr &nonfinite);
+void printSpecClauses(OpAsmPrinter &printer, Operation *,
+                      WarmupCosineAttr schedule, GlobalNormAttr clip,
+                      NonFiniteAttr nonfinite);
 
 /// What follows the rate of an optim.group, in any order, each at most once.
 ParseResult parseClauses(OpAsmParser &parser, FloatAttr &wd, ArrayAttr &facts,

@@ -19,8 +19,10 @@ using namespace mlir;
 using namespace mlir::optim;
 using optim::detail::parseClauses;
 using optim::detail::parseRate;
+using optim::detail::parseSpecClauses;
 using optim::detail::printClauses;
 using optim::detail::printRate;
+using optim::detail::printSpecClauses;
 
 //===----------------------------------------------------------------------===//
 // Assembly

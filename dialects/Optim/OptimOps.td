@@ -62,10 +62,7 @@ def Optim_SpecOp : Optim_Op<"spec", [
                       "::mlir::optim::NonFinite::Skip">:$nonfinite);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name
-    oilist(`schedule` `(` qualified($schedule) `)`
-         | `clip` `(` qualified($clip) `)`
-         | `nonfinite` `(` $nonfinite `)`)
+    $sym_name custom<SpecClauses>($schedule, $clip, $nonfinite)
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

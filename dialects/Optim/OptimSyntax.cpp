@@ -28,7 +28,7 @@ void optim::detail::printRate(OpAsmPrinter &printer, Operation *,
 }
 
 //===----------------------------------------------------------------------===//
-// Clauses of a group
+// Clauses
 //===----------------------------------------------------------------------===//
 
 /// The word that comes next, without taking it; empty where none does. One with
@@ -43,14 +43,129 @@ static StringRef peekWord(OpAsmParser &parser) {
   return StringRef(text, length);
 }
 
+/// Takes a clause's word, unless the clause was there before.
+static ParseResult takeWord(OpAsmParser &parser, StringRef word,
+                            Attribute given) {
+  if (given)
+    return parser.emitError(parser.getCurrentLocation(), "'")
+           << word << "' is given twice";
+  return parser.parseKeyword(word);
+}
+
+/// `(ATTRIBUTE)`, of one sort.
+template <typename AttrTy>
+static ParseResult parseOnly(OpAsmParser &parser, AttrTy &result,
+                             StringRef expected) {
+  if (parser.parseLParen())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  Attribute value;
+  OptionalParseResult parsed = parser.parseOptionalAttribute(value);
+  if (parsed.has_value() && failed(*parsed))
+    return failure();
+  result = dyn_cast_or_null<AttrTy>(value);
+  if (result)
+    return parser.parseRParen();
+  InFlightDiagnostic diag = parser.emitError(loc, "expected ") << expected;
+  if (value)
+    diag << ", but got " << value;
+  return diag;
+}
+
+static ParseResult parseNonFinite(OpAsmParser &parser,
+                                  NonFiniteAttr &nonfinite) {
+  if (parser.parseLParen())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  (void)parser.parseOptionalKeyword(&word);
+  std::optional<NonFinite> value = symbolizeNonFinite(word);
+  if (!value)
+    return parser.emitError(loc, "expected skip or error, but got '")
+           << word << "'";
+  nonfinite = NonFiniteAttr::get(parser.getContext(), *value);
+  return parser.parseRParen();
+}
+
+ParseResult optim::detail::parseSpecClauses(OpAsmParser &parser,
+                                            WarmupCosineAttr &schedule,
+                                            GlobalNormAttr &clip,
+                                            NonFiniteAttr &nonfinite) {
+  while (true) {
+    StringRef word = peekWord(parser);
+    ParseResult result = success();
+    if (word.empty() || word == "attributes")
+      break;
+    if (word == "schedule")
+      result =
+          failure(takeWord(parser, word, schedule) ||
+                  parseOnly(parser, schedule,
+                            "#optim.warmup_cosine<warmup = X, floor = X>"));
+    else if (word == "clip")
+      result = failure(takeWord(parser, word, clip) ||
+                       parseOnly(parser, clip, "#optim.global_norm<X>"));
+    else if (word == "nonfinite")
+      result = failure(takeWord(parser, word, nonfinite) ||
+                       parseNonFinite(parser, nonfinite));
+    else
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expected schedule(...), clip(...), "
+                              "nonfinite(skip|error) or '{', but got '")
+             << word << "'";
+    if (failed(result))
+      return failure();
+  }
+  if (!nonfinite)
+    nonfinite = NonFiniteAttr::get(parser.getContext(), NonFinite::Skip);
+  return success();
+}
+
+void optim::detail::printSpecClauses(OpAsmPrinter &printer, Operation *,
+                                     WarmupCosineAttr schedule,
+                                     GlobalNormAttr clip,
+                                     NonFiniteAttr nonfinite) {
+  if (schedule)
+    printer << " schedule(" << schedule << ')';
+  if (clip)
+    printer << " clip(" << clip << ')';
+  if (nonfinite && nonfinite.getValue() != NonFinite::Skip)
+    printer << " nonfinite(" << stringifyNonFinite(nonfinite.getValue()) << ')';
+}
+
+//===----------------------------------------------------------------------===//
+// Clauses of a group
+//===----------------------------------------------------------------------===//
+
 /// `(FACT, ...)`
 static ParseResult parseFacts(OpAsmParser &parser, ArrayAttr &facts) {
   SmallVector<Attribute> list;
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&] {
-        return parser.parseAttribute(list.emplace_back());
-      }))
+  auto parseFact = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    OptionalParseResult parsed =
+        parser.parseOptionalAttribute(list.emplace_back());
+    if (parsed.has_value())
+      return *parsed;
+    return parser.emitError(loc, "expected a fact, #geo.zero_column_sum or "
+                                 "#geo.shift_invariant");
+  };
+  if (parser.parseLParen() || parser.parseCommaSeparatedList(parseFact) ||
+      parser.parseRParen())
     return failure();
   facts = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+/// `[SIZE, ...]`
+static ParseResult parseSplit(OpAsmParser &parser, DenseI64ArrayAttr &split) {
+  SmallVector<int64_t> sizes;
+  SMLoc loc = parser.getCurrentLocation();
+  if (*loc.getPointer() != '[')
+    return parser.emitError(loc, "expected split [SIZE, ...]");
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(sizes.emplace_back());
+      }))
+    return failure();
+  split = parser.getBuilder().getDenseI64ArrayAttr(sizes);
   return success();
 }
 
@@ -68,16 +183,15 @@ ParseResult optim::detail::parseClauses(OpAsmParser &parser, FloatAttr &wd,
                                         IntegerAttr &perHead, IntegerAttr &axis,
                                         UnitAttr &stacked,
                                         UnitAttr &convolution) {
-  SMLoc loc;
-  // Takes the word, unless the clause was there before.
-  auto take = [&](StringRef word, Attribute given) -> ParseResult {
-    if (given)
-      return parser.emitError(loc, "'") << word << "' is given twice";
-    return parser.parseKeyword(word);
+  auto take = [&](StringRef word, Attribute given) {
+    return takeWord(parser, word, given);
   };
   ParseResult result = success();
   while (succeeded(result)) {
-    loc = parser.getCurrentLocation();
+    SMLoc loc = parser.getCurrentLocation();
+    if (*loc.getPointer() == ',')
+      return parser.emitError(loc, "expected no comma: what a group says "
+                                   "stands side by side");
     StringRef word = peekWord(parser);
     if (word.empty() || word.contains('.') || word == "loc")
       break;
@@ -86,8 +200,7 @@ ParseResult optim::detail::parseClauses(OpAsmParser &parser, FloatAttr &wd,
     else if (word == "facts")
       result = failure(take(word, facts) || parseFacts(parser, facts));
     else if (word == "split")
-      result = failure(take(word, split) ||
-                       parser.parseCustomAttributeWithFallback(split));
+      result = failure(take(word, split) || parseSplit(parser, split));
     else if (word == "per_head")
       result = failure(take(word, perHead) || parseCount(parser, perHead));
     else if (word == "axis")

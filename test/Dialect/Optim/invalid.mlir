@@ -19,7 +19,7 @@ optim.spec @s schedule(#optim.warmup_cosine<warmup = 0.1, floor = 1.5>) {}
 
 // -----
 
-// expected-error@+1 {{expected 'floor'}}
+// expected-error@+1 {{expected warmup = X and floor = X}}
 optim.spec @s schedule(#optim.warmup_cosine<warmup = 0.1, flor = 0.1>) {}
 
 // -----
@@ -34,7 +34,7 @@ optim.spec @s clip(#optim.global_norm<-1.0>) {}
 
 // -----
 
-// expected-error@+1 {{expected string or keyword containing one of the following enum values for attribute 'nonfinite' [skip, error]}}
+// expected-error@+1 {{expected skip or error, but got 'ignore'}}
 optim.spec @s nonfinite(ignore) {}
 
 // -----
@@ -484,3 +484,61 @@ optim.spec @s clip(#optim.global_norm<"x">) {}
 
 // expected-error@+1 {{expected a decimal point in a number with an exponent, as in 1.0e-2}}
 optim.spec @s schedule(#optim.warmup_cosine<warmup = 1e-1, floor = 0>) {}
+
+// -----
+
+// expected-error@+1 {{expected #optim.global_norm<X>, but got 1.000000e+00}}
+optim.spec @s clip(1.0) {}
+
+// -----
+
+// expected-error@+1 {{expected #optim.warmup_cosine<warmup = X, floor = X>}}
+optim.spec @s schedule(cosine) {}
+
+// -----
+
+// expected-error@+1 {{expected warmup = X and floor = X, but got one}}
+optim.spec @s schedule(#optim.warmup_cosine<floor = 1>) {}
+
+// -----
+
+// expected-error@+1 {{'floor' is given twice}}
+optim.spec @s schedule(#optim.warmup_cosine<floor = 1, floor = 1>) {}
+
+// -----
+
+// expected-error@+1 {{'clip' is given twice}}
+optim.spec @s clip(#optim.global_norm<1>) clip(#optim.global_norm<2>) {}
+
+// -----
+
+// expected-error@+1 {{expected schedule(...), clip(...), nonfinite(skip|error) or '{', but got 'clipping'}}
+optim.spec @s clipping(1) {}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected a fact, #geo.zero_column_sum or #geo.shift_invariant}}
+  optim.group @g ["a"] uses @sgd lr 0.1 facts(zero_column_sum)
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected split [SIZE, ...]}}
+  optim.group @g ["a"] uses @sgd lr 0.1 split 8
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected no comma: what a group says stands side by side}}
+  optim.group @g ["a"] uses @sgd lr 0.1, wd 0.1
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected a number}}
+  optim.group @g ["a"] uses @sgd lr fast
+}
