@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cpuid.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,8 @@
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -137,10 +140,38 @@ __attribute__((target("avx512f,avx512bf16"))) double peakPairs() {
   return count * 24.0 * 32 * 2 / seconds;
 }
 
+/// Processes ask for the registers of AMX: Linux' arch_prctl with
+/// ARCH_REQ_XCOMP_PERM and XFEATURE_XTILEDATA. Whether there are any.
+bool askForAMX() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && edx >> 22 & 1 &&
+         syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+}
+
+/// The same with tiles of AMX, four sums and two parts of each operand.
+__attribute__((target("amx-tile,amx-bf16"))) double peakTiles() {
+  constexpr int64_t count = 200000;
+  alignas(64) uint8_t config[64] = {1};
+  for (int i = 0; i < 8; ++i)
+    config[16 + 2 * i] = 64, config[48 + i] = 16;
+  _tile_loadconfig(config);
+  const double begin = now();
+  for (int64_t i = 0; i < count; ++i) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  const double seconds = now() - begin;
+  _tile_release();
+  return count * 4.0 * 16 * 16 * 32 * 2 / seconds;
+}
+
 double measurePeak(const Product &product) {
+  static const bool hasAMX = askForAMX();
   const std::string target = product.target;
   if (product.bf16)
-    return peakPairs();
+    return hasAMX ? peakTiles() : peakPairs();
   if (target == "x86-64" || target == "x86-64-v2")
     return peak4();
   return target != "x86-64-v3" && __builtin_cpu_supports("avx512f") ? peak16()
@@ -273,13 +304,14 @@ void Contest::callBLAS(Sgemm sgemm) {
         int(p.right ? p.k : p.n), 0, expected.get(), int(p.n));
 }
 
-/// For a symmetric product, the full one of its shape.
+/// For a symmetric product, the full one of its shape: "tn" where it says "sy".
 const Product *findFull(const Product &p) {
   if (!p.symmetric)
     return nullptr;
+  std::string full = p.name;
+  full.replace(full.find("sy_"), 2, "tn");
   for (const Product &other : products())
-    if (std::string("tn") + (p.name + 2) == other.name &&
-        std::string(p.target) == other.target)
+    if (full == other.name && std::string(p.target) == other.target)
       return &other;
   return nullptr;
 }
@@ -364,6 +396,7 @@ void useOneThread() {
 
 void run(const Options &options) {
   useOneThread();
+  askForAMX();
   std::string core = "absent";
   Sgemm sgemm = openBLAS(core);
   std::printf("OpenBLAS core: %s\n%-10s %-22s %7s %7s %7s %7s %7s | %7s %7s "

@@ -1,5 +1,6 @@
 """lit configuration: tests mirror the rooms; a pass's test is named for its argument."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -48,6 +49,20 @@ if shutil.which("pkg-config"):
     config.available_features.add("pkg-config")
 if os.path.exists("/dev/full"):
     config.available_features.add("full-device")
+# Does this CPU multiply tiles of BF16, and does the system let a process?
+# (arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA))
+def has_amx():
+    try:
+        with open("/proc/cpuinfo") as cpus:
+            flags = cpus.read()
+        system = ctypes.CDLL(None, use_errno=True)
+        return "amx_bf16" in flags and "avx512_bf16" in flags and system.syscall(158, 0x1023, 18) == 0
+    except OSError:
+        return False
+
+
+if has_amx():
+    config.available_features.add("amx")
 # GPUs: NVIDIA's programs where there are any (see tools/fetch-cuda.sh), a card,
 # and the emulated one.
 cuda = os.path.join(config.steep_build_root, "cuda")

@@ -39,12 +39,14 @@ def main():
     prefix = re.sub(r"\W", "_", target)
     rows, objects = [], []
     with tempfile.TemporaryDirectory() as folder:
-        dot = target == "native" and "avx512_bf16" in open("/proc/cpuinfo").read()
+        flags = open("/proc/cpuinfo").read()
+        dot = target == "native" and "avx512_bf16" in flags
+        amx = dot and "amx_bf16" in flags
         for entry in products.PRODUCTS:
             name, m, n, k, left, right, symmetric, bf16 = entry
             if bf16 and not dot:
                 continue
-            block = run([opt, "-", f"--steep-geo-to-block=lanes={lanes} registers={registers} l2={l2} dot-bf16={str(dot).lower()}"],
+            block = run([opt, "-", f"--steep-geo-to-block=lanes={lanes} registers={registers} l2={l2} dot-bf16={str(dot).lower()} amx={str(amx).lower()}"],
                         products.product(*entry))
             workspace, calls = read_step(block, name)
             grids = dict(re.findall(r"func\.func @(\w+)\(.*block\.grid = (\d+)", block))

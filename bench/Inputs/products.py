@@ -29,6 +29,16 @@ PRODUCTS = [
     ("bf16_tn_512_2048_512", 512, 2048, 512, True, False, False, True),
     ("bf16_nt_512_2048_512", 512, 2048, 512, False, True, False, True),
     ("bf16_nn_2048_2048_512", 2048, 2048, 512, False, False, False, True),
+    ("bf16_tn_2048_2048_512", 2048, 2048, 512, True, False, False, True),
+    ("bf16_sy_2048_2048_512", 2048, 2048, 512, True, False, True, True),
+    ("bf16_nn_512_512_512", 512, 512, 512, False, False, False, True),
+    ("bf16_tn_512_512_512", 512, 512, 512, True, False, False, True),
+    ("bf16_sy_512_512_512", 512, 512, 512, True, False, True, True),
+    ("bf16_tn_512_512_2048", 512, 512, 2048, True, False, False, True),
+    ("bf16_sy_512_512_2048", 512, 512, 2048, True, False, True, True),
+    ("bf16_nn_2048_512_512", 2048, 512, 512, False, False, False, True),
+    ("bf16_tn_2048_2048_2048", 2048, 2048, 2048, True, False, False, True),
+    ("bf16_sy_2048_2048_2048", 2048, 2048, 2048, True, False, True, True),
 ]
 
 

@@ -72,6 +72,8 @@ def Block_ConfigAttr : AttrDef<Block_Dialect, "Config"> {
     * `tile`: `[m, n]`, the result tile of a block, or `[m, n, k]` with the
       depth that one iteration of the loop over k handles.
     * `micro`: `[m, n]`, the part of a tile that stays in registers on a CPU.
+    * `amx`: `[m, n, k]`, what one instruction of a CPU's matrix unit (AMX) adds
+      k terms to: m x n sums. `micro` is made of such parts. Absent: vectors.
     * `lanes`: 32-bit floats of a native vector that the kernel is cut for.
     * `warps`, `stages`, `maxnreg`: warps of a block, stages of the copy
       pipeline, registers of a thread (GPUs).
@@ -82,6 +84,7 @@ def Block_ConfigAttr : AttrDef<Block_Dialect, "Config"> {
     Example:
     ```mlir
     #block.config<rows = 4, chunk = 32, lanes = 16>
+    #block.config<tile = [64, 512], micro = [32, 32], amx = [16, 16, 32], lanes = 16, dot = bf16>
     #block.config<tile = [128, 128, 32], warps = 4, stages = 3, dot = tf32x3>
     ```
   }];
@@ -90,6 +93,7 @@ def Block_ConfigAttr : AttrDef<Block_Dialect, "Config"> {
     OptionalParameter<"int64_t">:$chunk,
     OptionalArrayRefParameter<"int64_t">:$tile,
     OptionalArrayRefParameter<"int64_t">:$micro,
+    OptionalArrayRefParameter<"int64_t">:$amx,
     OptionalParameter<"int64_t">:$lanes,
     OptionalParameter<"int64_t">:$warps,
     OptionalParameter<"int64_t">:$stages,
@@ -97,7 +101,7 @@ def Block_ConfigAttr : AttrDef<Block_Dialect, "Config"> {
     DefaultValuedParameter<"::mlir::block::Dot", "::mlir::block::Dot::ieee">:$dot);
   let assemblyFormat = [{
     `<` struct($rows, $chunk, custom<Sizes>($tile), custom<Sizes>($micro),
-               $lanes, $warps, $stages, $maxnreg, $dot) `>`
+               custom<Sizes>($amx), $lanes, $warps, $stages, $maxnreg, $dot) `>`
   }];
   let genVerifyDecl = 1;
 }

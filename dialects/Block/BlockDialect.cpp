@@ -49,9 +49,9 @@ void BlockDialect::initialize() {
 LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t rows, int64_t chunk,
                                  ArrayRef<int64_t> tile,
-                                 ArrayRef<int64_t> micro, int64_t lanes,
-                                 int64_t warps, int64_t stages, int64_t maxnreg,
-                                 Dot dot) {
+                                 ArrayRef<int64_t> micro, ArrayRef<int64_t> amx,
+                                 int64_t lanes, int64_t warps, int64_t stages,
+                                 int64_t maxnreg, Dot dot) {
   // Zero is how an absent key is stored.
   std::pair<StringRef, int64_t> sizes[] = {
       {"rows", rows},   {"chunk", chunk},   {"lanes", lanes},
@@ -60,8 +60,9 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (value < 0)
       return emitError() << "expected " << name << " to be positive, got "
                          << value;
-  for (auto [name, list] : {std::pair(StringRef("tile"), tile),
-                            std::pair(StringRef("micro"), micro)})
+  for (auto [name, list] :
+       {std::pair(StringRef("tile"), tile),
+        std::pair(StringRef("micro"), micro), std::pair(StringRef("amx"), amx)})
     for (int64_t value : list)
       if (value <= 0)
         return emitError() << "expected the sizes of " << name
@@ -72,6 +73,12 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!micro.empty() && micro.size() != 2)
     return emitError() << "expected micro to hold 2 sizes, got "
                        << micro.size();
+  if (!amx.empty() && amx.size() != 3)
+    return emitError() << "expected amx to hold 3 sizes, got " << amx.size();
+  if (!amx.empty() &&
+      (micro.empty() || micro[0] % amx[0] != 0 || micro[1] % amx[1] != 0))
+    return emitError() << "expected micro to be made of the " << amx[0] << " x "
+                       << amx[1] << " parts of amx";
   if (rows && !tile.empty())
     return emitError() << "expected rows or tile, got both";
   if (!micro.empty() && tile.empty())

@@ -267,18 +267,23 @@ Error Compilation::runStage(StringRef name, std::optional<Stage> stage,
   return Error::success();
 }
 
+/// Whether the config of some kernel says so.
+static bool usesAMX(ModuleOp module) {
+  return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp func) {
+    auto config = func->getAttrOfType<block::ConfigAttr>(
+        block::BlockDialect::configAttrName);
+    return config && !config.getAmx().empty();
+  });
+}
+
 Error Compilation::lower() {
   PipelineOptions pipeline;
   pipeline.lanes = cpu.lanes;
   pipeline.registers = cpu.lanes == 16 ? 32 : 16;
   pipeline.l2 = cpu.l2;
-  auto has = [&](llvm::StringRef name) {
-    return llvm::any_of(cpu.required, [&](const CPUFeature *feature) {
-      return name == feature->llvmName;
-    });
-  };
-  pipeline.fma = has("fma");
-  pipeline.dotBF16 = has("avx512bf16");
+  pipeline.fma = cpu.has("fma");
+  pipeline.dotBF16 = cpu.has("avx512bf16");
+  pipeline.amx = cpu.hasAMX();
   if (Error error = dumpModule("0-spec.mlir"))
     return error;
   if (Error error = runStage("1-optim", Stage::Optim,
@@ -305,6 +310,8 @@ Error Compilation::lower() {
   if (failed(extracted))
     return reported("plan");
   plan = std::move(*extracted);
+  if (!usesAMX(*module))
+    cpu.dropAMX();
   if (options.explain) {
     llvm::raw_string_ostream stream(explanation);
     explain(plan, remarks, stream);

@@ -51,10 +51,11 @@ void steepc::buildBlockPipeline(OpPassManager &pm,
   // part of a result that stays in registers.
   block::FormKernelsOptions kernels;
   kernels.panel = 3 * options.lanes;
+  kernels.amx = options.amx;
   pm.addPass(block::createFormKernels(kernels));
   // Decide, then do: what is decided stands in the IR from here on.
   pm.addNestedPass<func::FuncOp>(block::createSelectConfig(
-      {"cpu", options.lanes, options.registers, options.l2}));
+      {"cpu", options.lanes, options.registers, options.l2, options.amx}));
   pm.addNestedPass<func::FuncOp>(block::createLowerProducts({options.dotBF16}));
   pm.addNestedPass<func::FuncOp>(block::createTile());
   // Vectors before memory: sums over a row are registers then. The other way
@@ -133,8 +134,12 @@ struct TextOptions : PassPipelineOptions<TextOptions> {
                                       "and added to FP32"),
                        llvm::cl::init(PipelineOptions().dotBF16)};
 
+  Option<bool> amx{*this, "amx",
+                   llvm::cl::desc("whether tiles of BF16 are multiplied (AMX)"),
+                   llvm::cl::init(PipelineOptions().amx)};
+
   PipelineOptions get() const {
-    return {lanes, registers, l2, padTo, wgmma, fma, dotBF16};
+    return {lanes, registers, l2, padTo, wgmma, fma, dotBF16, amx};
   }
 };
 } // namespace

@@ -33,6 +33,8 @@ struct PipelineOptions {
   bool fma = true;
   /// Whether pairs of BF16 are multiplied and added to FP32.
   bool dotBF16 = false;
+  /// Whether tiles of BF16 are multiplied and added to FP32 (AMX).
+  bool amx = false;
   /// The GPU's name, for errors.
   std::string gpu = "";
 };

@@ -33,11 +33,14 @@ namespace steepc {
 
 static constexpr llvm::StringLiteral triple = "x86_64-unknown-linux-gnu";
 
-/// Register states in XCR0: SSE and AVX; the same and AVX-512's three.
-static constexpr uint32_t avxState = 0x6, avx512State = 0xe6;
+/// Register states in XCR0: SSE and AVX; the same and AVX-512's three; those
+/// and AMX's two.
+static constexpr uint32_t avxState = 0x6, avx512State = 0xe6,
+                          amxState = 0x600e6;
 
 /// Every feature whose instructions LLVM may choose by itself for scalar and
-/// vector code. What is not listed here is never required and never used.
+/// vector code, and AMX, whose instructions products of BF16 use. What is not
+/// listed here is never required and never used.
 static constexpr CPUFeature table[] = {
     {"sse3", "pni", 1, 0, 2, 0, 0},
     {"ssse3", "ssse3", 1, 0, 2, 9, 0},
@@ -76,6 +79,8 @@ static constexpr CPUFeature table[] = {
     {"avx512vp2intersect", "avx512_vp2intersect", 7, 0, 3, 8, avx512State},
     {"avx512fp16", "avx512_fp16", 7, 0, 3, 23, avx512State},
     {"avx512bf16", "avx512_bf16", 7, 1, 0, 5, avx512State},
+    {"amx-tile", "amx_tile", 7, 0, 3, 24, amxState},
+    {"amx-bf16", "amx_bf16", 7, 0, 3, 22, amxState},
 };
 
 /// Features outside the table that change code generation: turned off, since
@@ -162,6 +167,18 @@ static llvm::Error describe(CPU &cpu) {
   // everywhere. AVX512-FP16 came with caches of 2 MiB.
   cpu.l2 = (has("avx512fp16") ? 2048 : has("avx512f") ? 1024 : 512) * 1024;
   return llvm::Error::success();
+}
+
+bool CPU::has(llvm::StringRef name) const {
+  return llvm::any_of(required, [&](const CPUFeature *feature) {
+    return name == feature->llvmName;
+  });
+}
+
+void CPU::dropAMX() {
+  llvm::erase_if(required, [](const CPUFeature *feature) {
+    return feature->xcr0 == amxState;
+  });
 }
 
 llvm::Expected<CPU> parseCPU(llvm::StringRef text) {

@@ -36,6 +36,17 @@ struct CPU {
   int64_t lanes = 4; ///< floats in a vector register
   /// Bytes of a second-level cache as processors with these features have.
   int64_t l2 = 512 * 1024;
+
+  /// Whether a feature, by LLVM's name, is required.
+  bool has(llvm::StringRef name) const;
+  /// Whether kernels may multiply tiles of BF16; the borders of products are
+  /// AVX512-BF16's.
+  bool hasAMX() const {
+    return has("amx-tile") && has("amx-bf16") && has("avx512bf16");
+  }
+  /// Requires no AMX: no kernel uses it. LLVM chooses it for nothing by itself,
+  /// and processes have to ask the operating system for it.
+  void dropAMX();
 };
 
 /// Reads `x86-64[-v2|-v3|-v4]`, `native` or an LLVM CPU name, each followed by

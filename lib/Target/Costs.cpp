@@ -7,6 +7,7 @@
 #include "lib/Target/Costs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -41,6 +42,23 @@ struct Traffic {
 };
 } // namespace
 
+/// What instructions without an op do to memory of `all` bytes, through a
+/// pointer to it or a number that becomes one: loads and stores of tiles.
+static Traffic findTraffic(Value pointer, double all) {
+  Traffic traffic;
+  for (Operation *user : pointer.getUsers()) {
+    if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(user)) {
+      traffic.read += call.getIntrin().contains("tileload") ? all : 0;
+      traffic.written += call.getIntrin().contains("tilestore") ? all : 0;
+    } else if (user->getNumResults() == 1) {
+      Traffic part = findTraffic(user->getResult(0), all);
+      traffic.read += part.read;
+      traffic.written += part.written;
+    }
+  }
+  return traffic;
+}
+
 /// What ops do to the memory of `value`, through views too. A view of a fixed
 /// part (rows that make no whole group) counts as that part; one that moves
 /// with a loop, as all of the memory.
@@ -58,6 +76,12 @@ static Traffic findTraffic(Value value) {
                                              ShapedType::isDynamic);
       traffic.read += fixed || part.read == 0 ? part.read : all;
       traffic.written += fixed || part.written == 0 ? part.written : all;
+      continue;
+    }
+    if (isa<memref::ExtractAlignedPointerAsIndexOp>(user)) {
+      Traffic part = findTraffic(user->getResult(0), all);
+      traffic.read += part.read;
+      traffic.written += part.written;
       continue;
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(user);
@@ -119,6 +143,12 @@ static double flopsOf(Operation *op) {
     for (int64_t bound : bounds)
       product *= bound;
     return product;
+  }
+  // Products of BF16: two terms an element, and 32 for each of 16 x 16 sums.
+  if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op)) {
+    if (call.getIntrin().contains(".dpbf16ps."))
+      return 4 * elementsOf(call.getResult(0).getType());
+    return call.getIntrin().ends_with(".tdpbf16ps") ? 2 * 16 * 16 * 32 : 0;
   }
   if (isa<vector::ReductionOp, vector::MultiDimReductionOp>(op) &&
       isFloat(op->getOperand(0).getType()))

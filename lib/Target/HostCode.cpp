@@ -75,14 +75,9 @@ static Expected<std::unique_ptr<Module>> parse(StringRef bitcode,
 
 /// The solvers' code for the widest vectors whose FMAs `cpu` has.
 static StringRef selectOracle(const CPU &cpu) {
-  auto has = [&](StringRef name) {
-    return any_of(cpu.required, [&](const CPUFeature *feature) {
-      return name == feature->llvmName;
-    });
-  };
-  if (!has("avx2") || !has("fma"))
+  if (!cpu.has("avx2") || !cpu.has("fma"))
     return bytesOf(oracleBaseline);
-  return has("avx512f") ? bytesOf(oracleAVX512) : bytesOf(oracleAVX2);
+  return cpu.has("avx512f") ? bytesOf(oracleAVX512) : bytesOf(oracleAVX2);
 }
 
 Error linkHostKernels(Module &module, const CPU &cpu) {

@@ -60,16 +60,16 @@ static bool isRounded(linalg::LinalgOp product) {
          product.getStaticLoopRanges()[loops.front()] % 2 == 0;
 }
 
-/// The product of other operands, of which the right one may be transposed; if
+/// The product of other operands, of which some, by number, are transposed; if
 /// they are BF16, its terms are still FP32.
 static linalg::LinalgOp replace(linalg::LinalgOp product, Value left,
-                                Value right, bool isTransposed) {
+                                Value right, ArrayRef<unsigned> transposed) {
   OpBuilder b(product);
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
-  if (isTransposed)
-    maps[1] = AffineMap::get(maps[1].getNumDims(), 0,
-                             {maps[1].getResult(1), maps[1].getResult(0)},
-                             b.getContext());
+  for (unsigned number : transposed)
+    maps[number] = AffineMap::get(
+        maps[number].getNumDims(), 0,
+        {maps[number].getResult(1), maps[number].getResult(0)}, b.getContext());
   auto generic = linalg::GenericOp::create(
       b, product.getLoc(), product->getResultTypes(), ValueRange{left, right},
       product.getDpsInits(), maps, product.getIteratorTypesArray(),
@@ -92,7 +92,7 @@ namespace {
 /// Copies of the values that products multiply.
 class OperandCopies {
 public:
-  explicit OperandCopies(func::FuncOp func) : func(func) {}
+  OperandCopies(func::FuncOp func, bool inRows) : func(func), inRows(inRows) {}
   void visit(linalg::LinalgOp product);
 
 private:
@@ -101,6 +101,7 @@ private:
   Value create(Value value, Kind kind);
 
   func::FuncOp func;
+  bool inRows;
   llvm::DenseMap<std::pair<Value, unsigned>, Value> copies;
 };
 } // namespace
@@ -169,12 +170,18 @@ void OperandCopies::visit(linalg::LinalgOp product) {
   Value left = product.getDpsInputs()[0], right = product.getDpsInputs()[1];
   if (isReadDown(product, product.getDpsInputOperand(1))) {
     right = get(right, Transposed);
-    product = replace(product, left, right, /*isTransposed=*/true);
+    product = replace(product, left, right, /*transposed=*/{1});
   }
   if (isRounded(product)) {
+    SmallVector<unsigned> transposed;
     bool isAcross = isReadAcross(product, 0);
+    if (isAcross && inRows) {
+      left = get(left, Transposed);
+      transposed = {0};
+      isAcross = false;
+    }
     replace(product, get(left, isAcross ? RoundedPairs : Rounded),
-            get(right, RoundedPairs), /*isTransposed=*/false);
+            get(right, RoundedPairs), transposed);
     return;
   }
   for (unsigned number : {0u, 1u}) {
@@ -186,12 +193,19 @@ void OperandCopies::visit(linalg::LinalgOp product) {
   }
 }
 
-void block::copyOperands(func::FuncOp func) {
+bool block::roundsOperands(func::FuncOp func) {
+  return llvm::any_of(func.getBody().getOps(), [](Operation &op) {
+    linalg::LinalgOp product = getProduct(&op);
+    return product && isRounded(product);
+  });
+}
+
+void block::copyOperands(func::FuncOp func, bool inRows) {
   SmallVector<linalg::LinalgOp> products;
   for (Operation &op : func.getBody().getOps())
     if (linalg::LinalgOp product = getProduct(&op))
       products.push_back(product);
-  OperandCopies copies(func);
+  OperandCopies copies(func, inRows);
   for (linalg::LinalgOp product : products)
     copies.visit(product);
 }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
 #include "dialects/Geo/Geo.h"
+#include "passes/Block/Config.h"
 #include "passes/Block/Levels.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/Placement.h"
@@ -454,12 +455,15 @@ LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
     return func.emitOpError() << "expected the option panel to be at least 0, "
                                  "got "
                               << panel.getValue();
+  // Rounded operands are AMX's; a function has panels of one width.
+  bool forAMX = amx && panel && roundsOperands(func);
   if (panel)
-    copyOperands(func);
+    copyOperands(func, /*inRows=*/forAMX);
   FailureOr<KernelGraph> graph = KernelGraph::build(func);
   if (failed(graph))
     return failure();
-  FailureOr<Placement> placement = Placement::build(func, *graph, panel);
+  FailureOr<Placement> placement =
+      Placement::build(func, *graph, forAMX ? amxMicro : panel);
   if (failed(placement))
     return failure();
 

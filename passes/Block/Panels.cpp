@@ -76,3 +76,24 @@ template <typename OpT> static PanelLayout layoutOf(OpT op) {
 
 PanelLayout block::getPanelLayout(linalg::PackOp op) { return layoutOf(op); }
 PanelLayout block::getPanelLayout(linalg::UnPackOp op) { return layoutOf(op); }
+
+bool block::liesForAMX(linalg::LinalgOp product, int64_t width) {
+  SmallVector<unsigned> loops;
+  product.getReductionDims(loops);
+  if (product.getNumLoops() != 3 || loops.size() != 1)
+    return false;
+  AffineExpr depth = getAffineDimExpr(loops.front(), product.getContext());
+  // The left operand's columns are terms, and the right one's rows.
+  for (auto [number, dim] : {std::pair(0u, 1u), {1u, 0u}}) {
+    OpOperand *operand = product.getDpsInputOperand(number);
+    auto unpack = operand->get().getDefiningOp<linalg::UnPackOp>();
+    AffineMap map = product.getMatchingIndexingMap(operand);
+    if (!unpack || !getElementTypeOrSelf(operand->get().getType()).isBF16() ||
+        map.getNumResults() != 2 || map.getResult(dim) != depth)
+      return false;
+    PanelLayout layout = getPanelLayout(unpack);
+    if (layout.width != width || layout.pairs != (number == 1))
+      return false;
+  }
+  return true;
+}

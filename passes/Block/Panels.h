@@ -53,6 +53,10 @@ Value createUnpack(OpBuilder &builder, Location loc, Value panels,
 PanelLayout getPanelLayout(linalg::PackOp op);
 PanelLayout getPanelLayout(linalg::UnPackOp op);
 
+/// Whether both operands of a product are BF16 as AMX reads them: in panels of
+/// `width` columns, the left one along its rows, the right one in pairs.
+bool liesForAMX(linalg::LinalgOp product, int64_t width);
+
 } // namespace mlir::block
 
 #endif // STEEP_PASSES_BLOCK_PANELS_H

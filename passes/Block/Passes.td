@@ -70,6 +70,9 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
     `linalg.pack`. An operand that is an argument, or of which a product wants
     the transpose, is copied first, once for all products.
 
+    With `amx`, panels have 32 columns in updates whose products may round their
+    operands, and left operands lie in rows of BF16, which is what AMX reads.
+
     Remarks of the category `block-form-kernels` tell what was fused and what
     was not, and why.
   }];
@@ -84,7 +87,9 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "",
       "the target's name, for errors">,
     Option<"panel", "panel", "int64_t", "0",
-      "columns of the panels that operands of products lie in; 0: all memory is row-major">];
+      "columns of the panels that operands of products lie in; 0: all memory is row-major">,
+    Option<"amx", "amx", "bool", "false",
+      "whether the target multiplies tiles of BF16 (AMX)">];
   let statistics = [
     Statistic<"numKernels", "kernels", "Number of kernels formed">,
     Statistic<"workspaceBytes", "workspace-bytes", "Bytes of workspace, summed over updates">];
@@ -103,6 +108,8 @@ def SelectConfig : Pass<"block-select-config", "::mlir::func::FuncOp"> {
     kernel gets `rows`, so many that a block moves about a quarter of the
     second-level cache, and `chunk`, two native vectors of columns.
 
+    With `amx`, a product of BF16 whose operands lie as AMX reads them gets `amx`.
+
     For the target `nvptx` a product gets `tile`, `warps` and `stages`; any other
     kernel gets `warps`, and `rows` where its blocks own rows: several for each warp
     where rows are short, one for all warps where a warp cannot hold it. Geometries
@@ -113,7 +120,9 @@ def SelectConfig : Pass<"block-select-config", "::mlir::func::FuncOp"> {
     Option<"target", "target", "std::string", "\"cpu\"", "cpu or nvptx">,
     Option<"lanes", "lanes", "int64_t", "16", "32-bit floats of a native vector">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
-    Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">];
+    Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">,
+    Option<"amx", "amx", "bool", "false",
+      "whether the target multiplies tiles of BF16 (AMX)">];
 }
 
 def Tile : Pass<"block-tile", "::mlir::func::FuncOp"> {

@@ -82,8 +82,14 @@ struct ExtraArgument {
 
 /// Gives products copies of those operands that are not made by an op which
 /// could write them as panels, and of what they read transposed: one copy a
-/// value.
-void copyOperands(func::FuncOp func);
+/// value. With `inRows`, the left operands of products of BF16 lie in rows, as
+/// AMX reads them, so of those that are read across, too, it is the transpose
+/// that is copied.
+void copyOperands(func::FuncOp func, bool inRows);
+
+/// Whether a product of the function may round its operands to BF16, in pairs
+/// of terms.
+bool roundsOperands(func::FuncOp func);
 
 /// Takes `geo.symmetric` from products of whose kernel something is stored that
 /// is not symmetric: a target mirrors all that such a kernel stores.

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Block/Block.h"
 #include "dialects/Geo/Geo.h"
+#include "passes/Block/Config.h"
+#include "passes/Block/Panels.h"
 #include "passes/Block/Passes.h"
 #include "passes/Block/SelectWarps.h"
 
@@ -45,7 +47,7 @@ struct SelectConfigPass : block::impl::SelectConfigBase<SelectConfigPass> {
       return;
     if (failed(checkOptions()))
       return signalPassFailure();
-    Operation *product = findProduct(func);
+    linalg::LinalgOp product = findProduct(func);
     ConfigAttr config =
         target == "nvptx"
             ? (product ? selectForWarpProduct(product, getDot(product))
@@ -56,10 +58,10 @@ struct SelectConfigPass : block::impl::SelectConfigBase<SelectConfigPass> {
 
 private:
   LogicalResult checkOptions();
-  static Operation *findProduct(func::FuncOp func);
-  int64_t selectColumns(int64_t columns, int64_t depth, int64_t panel,
+  static linalg::LinalgOp findProduct(func::FuncOp func);
+  int64_t selectColumns(int64_t columns, int64_t panel, int64_t panelBytes,
                         bool isSymmetric);
-  ConfigAttr selectForProduct(Operation *product);
+  ConfigAttr selectForProduct(linalg::LinalgOp product);
   ConfigAttr selectForRows(func::FuncOp func);
 };
 } // namespace
@@ -81,11 +83,22 @@ LogicalResult SelectConfigPass::checkOptions() {
   return success();
 }
 
-Operation *SelectConfigPass::findProduct(func::FuncOp func) {
+linalg::LinalgOp SelectConfigPass::findProduct(func::FuncOp func) {
   for (auto op : func.getOps<linalg::LinalgOp>())
     if (linalg::isaContractionOpInterface(op) && op.getNumParallelLoops() == 2)
       return op;
-  return nullptr;
+  return {};
+}
+
+/// Columns of the panels that a kernel touches; all are equal. 0: none.
+static int64_t findPanel(func::FuncOp func) {
+  for (Operation &op : func.getBody().getOps()) {
+    if (auto pack = dyn_cast<linalg::PackOp>(op))
+      return getPanelLayout(pack).width;
+    if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
+      return getPanelLayout(unpack).width;
+  }
+  return 0;
 }
 
 /// The part of a result that stays in registers: m n / lanes of them for sums,
@@ -98,14 +111,13 @@ static std::pair<int64_t, int64_t> selectMicro(int64_t lanes,
   return {registers >= 32 ? 8 : 4, 3 * lanes};
 }
 
-/// Columns of a block: whole panels of which the part that `depth` terms read
-/// of the right operand stays in the second-level cache, beside what passes by
-/// of the left one. Blocks are of about one width; the rows of a symmetric
-/// result below the diagonal are one block, so there should be some.
-int64_t SelectConfigPass::selectColumns(int64_t columns, int64_t depth,
-                                        int64_t panel, bool isSymmetric) {
+/// Columns of a block: whole panels of which the part that is read of the right
+/// operand, `panelBytes` each, stays in the second-level cache, beside what
+/// passes by of the left one. Blocks are of about one width; the rows of a
+/// symmetric result below the diagonal are one block, so there should be some.
+int64_t SelectConfigPass::selectColumns(int64_t columns, int64_t panel,
+                                        int64_t panelBytes, bool isSymmetric) {
   int64_t panels = llvm::divideCeil(columns, panel);
-  int64_t panelBytes = depth * panel * sizeof(float);
   int64_t most = std::max<int64_t>(1, l2 * 5 / 8 / panelBytes);
   int64_t blocks = llvm::divideCeil(panels, most);
   if (isSymmetric)
@@ -113,13 +125,21 @@ int64_t SelectConfigPass::selectColumns(int64_t columns, int64_t depth,
   return llvm::divideCeil(panels, blocks) * panel;
 }
 
-ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
+ConfigAttr SelectConfigPass::selectForProduct(linalg::LinalgOp product) {
   auto type = cast<RankedTensorType>(product->getResult(0).getType());
   auto [m, n] = selectMicro(lanes, registers);
+  // A result's part is as wide as the panels that it is stored to.
+  if (int64_t panel = findPanel(getOperation()))
+    n = panel;
+  bool useAMX = amx && liesForAMX(product, amxMicro);
+  ArrayRef<int64_t> parts;
+  if (useAMX) {
+    m = n = amxMicro;
+    parts = amxSizes;
+  }
   SmallVector<unsigned> loops;
-  cast<linalg::LinalgOp>(product).getReductionDims(loops);
-  int64_t depth =
-      cast<linalg::LinalgOp>(product).getStaticLoopRanges()[loops.front()];
+  product.getReductionDims(loops);
+  int64_t depth = product.getStaticLoopRanges()[loops.front()];
   // Sums are formed in one go where the depth allows: to keep them in memory
   // in between costs more than narrow blocks do.
   int64_t slab = llvm::alignTo(1024, n);
@@ -130,13 +150,14 @@ ConfigAttr SelectConfigPass::selectForProduct(Operation *product) {
   // rows finds the right operand in the cache, but not between slabs; so then
   // blocks are high.
   int64_t rows = isSymmetric ? type.getDimSize(0) : isDeep ? 512 : 64;
-  SmallVector<int64_t> tile = {
-      rows,
-      selectColumns(type.getDimSize(1), std::min(depth, slab), n, isSymmetric)};
+  int64_t termBytes = n * (useAMX ? 2 : int64_t(sizeof(float)));
+  int64_t columns = selectColumns(
+      type.getDimSize(1), n, std::min(depth, slab) * termBytes, isSymmetric);
+  SmallVector<int64_t> tile = {rows, columns};
   if (isDeep)
     tile.push_back(slab);
   return ConfigAttr::get(&getContext(), /*rows=*/0, /*chunk=*/0, tile, {m, n},
-                         lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
+                         parts, lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
                          getDot(product));
 }
 
@@ -190,6 +211,6 @@ ConfigAttr SelectConfigPass::selectForRows(func::FuncOp func) {
   // vectors spill.
   int64_t chunk = 2 * lanes;
   return ConfigAttr::get(&getContext(), block, chunk, /*tile=*/{}, /*micro=*/{},
-                         lanes, /*warps=*/0, /*stages=*/0, /*maxnreg=*/0,
-                         Dot::ieee);
+                         /*amx=*/{}, lanes, /*warps=*/0, /*stages=*/0,
+                         /*maxnreg=*/0, Dot::ieee);
 }

@@ -35,7 +35,8 @@ static bool readsDoubles(func::FuncOp func, int64_t columns) {
 ConfigAttr mlir::block::selectForWarps(func::FuncOp func) {
   auto make = [&](int64_t rows, int64_t warps) {
     return ConfigAttr::get(func.getContext(), rows, /*chunk=*/0, /*tile=*/{},
-                           /*micro=*/{}, /*lanes=*/0, warps, /*stages=*/0,
+                           /*micro=*/{}, /*amx=*/{}, /*lanes=*/0, warps,
+                           /*stages=*/0,
                            /*maxnreg=*/0, Dot::ieee);
   };
   int64_t rows = 1, columns = 1;
@@ -92,6 +93,7 @@ ConfigAttr mlir::block::selectForWarpProduct(Operation *product, Dot dot) {
   int64_t warps = dot == Dot::ieee ? side * side / 64 / 32 : side / 16;
   SmallVector<int64_t> tile = {side, side, dot == Dot::bf16 ? 64 : 16};
   return ConfigAttr::get(product->getContext(), /*rows=*/0, /*chunk=*/0, tile,
-                         /*micro=*/{}, /*lanes=*/0, warps, /*stages=*/3,
+                         /*micro=*/{}, /*amx=*/{}, /*lanes=*/0, warps,
+                         /*stages=*/3,
                          /*maxnreg=*/0, dot);
 }

@@ -52,6 +52,11 @@ static bool hasTensor(Operation *op) {
 }
 
 /// Memory of the stack is a kernel's own affair; of the heap there is none.
+static bool isOfStack(const MemoryEffects::EffectInstance &effect) {
+  return isa<MemoryEffects::Allocate>(effect.getEffect()) &&
+         effect.getResource() != SideEffects::DefaultResource::get();
+}
+
 static bool allocates(Operation *op) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   if (!interface)
@@ -60,7 +65,7 @@ static bool allocates(Operation *op) {
   interface.getEffects(effects);
   return llvm::any_of(effects, [](const MemoryEffects::EffectInstance &effect) {
     return isa<MemoryEffects::Allocate>(effect.getEffect()) &&
-           effect.getResource() == SideEffects::DefaultResource::get();
+           !isOfStack(effect);
   });
 }
 
@@ -93,7 +98,8 @@ static bool mayWrite(Operation *op) {
   return !effects ||
          llvm::any_of(*effects,
                       [](const MemoryEffects::EffectInstance &effect) {
-                        return !isa<MemoryEffects::Read>(effect.getEffect());
+                        return !isa<MemoryEffects::Read>(effect.getEffect()) &&
+                               !isOfStack(effect);
                       });
 }
 

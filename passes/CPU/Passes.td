@@ -116,8 +116,16 @@ def LowerProducts : Pass<"block-lower-products", "::mlir::func::FuncOp"> {
     Operands of BF16 are multiplied two terms at a time, with `vdpbf16ps` where
     `dot-bf16` says that the target has it; elsewhere both are widened to FP32.
 
+    With `amx` in the config, whole parts of `micro` are summed up in AMX's tiles:
+    four of 16 x 16 sums, which 16 rows of the left operand and 16 columns of the
+    right one add 32 terms to at once (`tdpbf16ps`). Sums are stored to the result, if
+    that is the product itself, or to a buffer on the stack, from where what is made
+    of them is evaluated. Rows, columns and terms that make no tile are computed
+    with vectors. A block configures the tiles when it begins and releases them when
+    it ends.
+
     The order of every sum is that of one loop over the depth, whatever the
-    config, so its bits are as well.
+    config, so its bits are as well; on AMX it is that of the instruction.
 
     ```mlir
     scf.forall (%b) in (8) {

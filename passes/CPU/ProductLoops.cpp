@@ -78,7 +78,7 @@ LogicalResult ProductLoops::check() {
     if (output.layout.pairs && (rows.step % 2 != 0 || rows.size % 2 != 0))
       return func.emitOpError("expected an even number of rows for pairs");
   }
-  if (failed(checkOperands()))
+  if (failed(checkOperands()) || (usesAMX() && failed(checkAMX())))
     return failure();
   if (isSymmetric) {
     isSymmetric = canMirror();
@@ -179,6 +179,8 @@ LogicalResult ProductLoops::emit() {
   if (failed(check()))
     return failure();
   values.readScalars();
+  if (usesAMX())
+    prepareAMX();
   scf::ForallOp grid =
       createGrid(builder, func, rows.blocks() * columns.blocks());
   builder.setInsertionPoint(grid.getTerminator());
@@ -202,8 +204,12 @@ LogicalResult ProductLoops::emitBlock(Value block) {
   AffineExpr number = builder.getAffineDimExpr(0);
   firstRow = first(rowBlock, rows, number % rows.blocks());
   firstColumn = first(columnBlock, columns, number.floorDiv(rows.blocks()));
+  if (usesAMX())
+    configureAMX();
   if (failed(emitSlabs()))
     return failure();
+  if (usesAMX())
+    callAMX("tilerelease", {});
   if (isSymmetric)
     mirrorLastRows();
   return success();

@@ -30,6 +30,11 @@ linalg::LinalgOp findProduct(func::FuncOp func);
 /// Of a symmetric product only the parts at and below the diagonal are
 /// computed, and then copied to their places above it, so both elements of a
 /// pair are one sum.
+///
+/// Where the config says `amx`, whole parts of `micro` are summed up in AMX's
+/// registers, then stored to a buffer in the first-level cache, from which what
+/// is made of them is evaluated; what is left at the borders is computed with
+/// vectors, as is a depth below that of one instruction.
 class ProductLoops {
 public:
   /// `dotBF16` says whether the target multiplies pairs of BF16 and adds them
@@ -71,6 +76,7 @@ private:
   LogicalResult emitSlab(const Slab &slab);
   LogicalResult emitRow(const Slab &slab, Value row, int64_t count);
   LogicalResult emitTile(const Slab &slab, const Tile &tile);
+  LogicalResult emitVectors(const Slab &slab, const Tile &tile);
   FailureOr<Values> startSums(const Slab &slab, ArrayRef<TilePlace> places);
   FailureOr<Values> addSlab(const Slab &slab, ArrayRef<TilePlace> places,
                             Values sums);
@@ -84,9 +90,27 @@ private:
   Value multiplyPairs(Value left, Value right, Value sum);
   FailureOr<Values> buildDepth(int64_t size, Values sums, DepthBody body);
   void askAhead(ArrayRef<Value> terms, const TilePlace &place);
-  LogicalResult finish(ArrayRef<TilePlace> places, ValueRange sums);
+  LogicalResult finish(ArrayRef<TilePlace> places, ValueRange sums,
+                       std::optional<unsigned> stored = std::nullopt);
   void storeResult(unsigned output, size_t number, ArrayRef<TilePlace> places,
                    ArrayRef<Values> results);
+
+  // AMX.
+  bool usesAMX() const { return !config.getAmx().empty(); }
+  LogicalResult checkAMX();
+  void prepareAMX();
+  void configureAMX();
+  void callAMX(StringRef name, ArrayRef<int64_t> parts, ValueRange memory = {});
+  void moveTile(StringRef name, int64_t part, const TileMemory &memory,
+                const TilePlace &place);
+  bool canUseAMX(const Slab &slab, const Tile &tile) const;
+  void moveSums(StringRef name, const TileMemory &memory, Value row,
+                Value column);
+  void addTerms(const Slab &slab, const Tile &tile);
+  LogicalResult emitOnAMX(const Slab &slab, const Tile &tile);
+  LogicalResult finishAMX(const Slab &slab, const Tile &tile,
+                          const TileMemory &sums);
+  bool startsAtZero() const;
 
   // Symmetric results.
   bool canMirror() const;
@@ -131,6 +155,12 @@ private:
   unsigned sumsOutput = 0;
   /// The panels that the left operand is read along, or 0.
   int64_t leftPanel = 0;
+  /// On AMX: where sums lie when they leave its registers, and what the
+  /// registers are configured from.
+  TileMemory sumsBuffer;
+  Value tileConfig;
+  /// The output that is the product itself, to which sums are stored at once.
+  std::optional<unsigned> plainOutput;
   /// Of the current block: its place in the grid and its first row and column.
   Value rowBlock, columnBlock, firstRow, firstColumn;
 };

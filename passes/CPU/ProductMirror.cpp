@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/CPU/ProductLoops.h"
 
+#include "passes/Block/Config.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -17,6 +19,8 @@ bool ProductLoops::canMirror() const {
   auto isWhole = [&](std::pair<int64_t, int64_t> vector) {
     return vector.second % rows.step == 0;
   };
+  if (usesAMX())
+    return rows.size == columns.size && rows.size % amxMicro == 0;
   return rows.size == columns.size &&
          llvm::all_of(cutIntoVectors(columns.step, lanes), isWhole) &&
          (squares() == rows.size ||
@@ -84,6 +88,10 @@ LogicalResult ProductLoops::emitBelow(const Slab &slab, bool mirrors,
 /// to the vector that holds the diagonal.
 LogicalResult ProductLoops::emitDiagonal(const Slab &slab, Value first,
                                          int64_t size) {
+  // Both halves of a square are computed, of the same products in the same
+  // order.
+  if (usesAMX())
+    return emitTile(slab, {first, size, first, size});
   for (auto [at, width] : cutIntoVectors(size, lanes)) {
     int64_t end = at + width;
     // The last rows, which make no tile, are computed whole.

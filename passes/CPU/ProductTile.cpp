@@ -25,7 +25,24 @@ static constexpr int64_t unroll = 2;
 static constexpr int64_t bytesAhead = 12 * 1024;
 static constexpr int64_t lineBytes = 64;
 
+/// Rows of a tile beside those on AMX.
+static constexpr int64_t vectorRows = 8;
+
 LogicalResult ProductLoops::emitTile(const Slab &slab, const Tile &tile) {
+  if (!usesAMX())
+    return emitVectors(slab, tile);
+  if (canUseAMX(slab, tile))
+    return emitOnAMX(slab, tile);
+  // As many rows as vector registers hold sums of.
+  for (int64_t at = 0; at < tile.rows; at += vectorRows)
+    if (failed(emitVectors(slab, {values.index(tile.row, at),
+                                  std::min(vectorRows, tile.rows - at),
+                                  tile.column, tile.columns})))
+      return failure();
+  return success();
+}
+
+LogicalResult ProductLoops::emitVectors(const Slab &slab, const Tile &tile) {
   values.known.enter();
   llvm::scope_exit leave([&] { values.known.leave(); });
   SmallVector<TilePlace> places;
@@ -222,9 +239,10 @@ ProductLoops::addTerm(Value k, ArrayRef<TilePlace> places, Values sums) {
 }
 
 /// What is made of the sums, evaluated for a part of all results before that
-/// part is stored: one result may be made from what another overwrites.
-LogicalResult ProductLoops::finish(ArrayRef<TilePlace> places,
-                                   ValueRange sums) {
+/// part is stored: one result may be made from what another overwrites. The
+/// output `stored` is in memory already.
+LogicalResult ProductLoops::finish(ArrayRef<TilePlace> places, ValueRange sums,
+                                   std::optional<unsigned> stored) {
   for (auto [place, sum] : llvm::zip(places, sums))
     values.known.remember(product->getResult(0), place, sum);
   SmallVector<Values> results(outputs.size());
@@ -236,7 +254,8 @@ LogicalResult ProductLoops::finish(ArrayRef<TilePlace> places,
       list.push_back(values.toVector(*value, place.width));
     }
     for (unsigned output = 0; output < outputs.size(); ++output)
-      storeResult(output, number, places, results);
+      if (output != stored)
+        storeResult(output, number, places, results);
   }
   return success();
 }

@@ -7,6 +7,7 @@
 #include "passes/CPU/TileEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -245,6 +246,32 @@ void TileEmitter::prefetch(const TileMemory &memory, const TilePlace &place) {
   memref::PrefetchOp::create(builder, loc, memory.memref, at,
                              /*isWrite=*/false, /*localityHint=*/3,
                              /*isDataCache=*/true);
+}
+
+Value TileEmitter::pointer(const TileMemory &memory, const TilePlace &place) {
+  Type i64 = builder.getI64Type();
+  auto type = LLVM::LLVMPointerType::get(builder.getContext());
+  Value &base = pointers[memory.memref];
+  if (!base) {
+    OpBuilder b(func.getContext());
+    setAfter(memory.memref, b);
+    Value number =
+        memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memory.memref);
+    Value word = arith::IndexCastOp::create(b, loc, i64, number);
+    base = LLVM::IntToPtrOp::create(b, loc, type, word);
+  }
+  Values at = memory.layout.pairs ? addressPairs(memory, place)
+                                  : address(memory, place.index);
+  auto shape = cast<MemRefType>(memory.memref.getType()).getShape();
+  Value element = at.front();
+  for (unsigned i = 1; i < at.size(); ++i) {
+    element =
+        builder.createOrFold<arith::MulIOp>(loc, element, constant(shape[i]));
+    element = builder.createOrFold<arith::AddIOp>(loc, element, at[i]);
+  }
+  Value offset = arith::IndexCastOp::create(builder, loc, i64, element);
+  return LLVM::GEPOp::create(builder, loc, type, memory.elementType(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
 }
 
 static VectorType vectorOf(const TileMemory &memory, int64_t width) {

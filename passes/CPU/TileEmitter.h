@@ -87,6 +87,9 @@ public:
   void store(Value value, const TileMemory &memory, const TilePlace &place);
   /// Asks for what `place` will be read from, which may be behind the memory.
   void prefetch(const TileMemory &memory, const TilePlace &place);
+  /// The address of the element at `place`, or of its pair, for instructions
+  /// that no op stands for.
+  Value pointer(const TileMemory &memory, const TilePlace &place);
   /// The elements of two rows from `place` on in turn. In memory without pairs
   /// they are brought together.
   Value loadPairs(const TileMemory &memory, const TilePlace &place);
@@ -138,6 +141,7 @@ private:
   llvm::DenseMap<std::pair<Value, int64_t>, Value> multiples;
   llvm::DenseMap<Value, Value> pairs;
   llvm::DenseMap<Value, Value> collapsed;
+  llvm::DenseMap<Value, Value> pointers;
   Value groupBase;
   int64_t groupSize = 0;
 };

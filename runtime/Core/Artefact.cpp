@@ -170,12 +170,16 @@ static void checkParameters(const std::string &library,
 
 static void checkPlan(const std::string &library, const Manifest &manifest,
                       int32_t (*plan)(steep_plan *)) {
+  char message[256] = "";
   steep_plan sizes = {};
   sizes.struct_size = sizeof sizes;
+  sizes.message = message;
+  sizes.message_bytes = sizeof message;
   int32_t code = plan(&sizes);
   if (code == STEEP_CPU_MISMATCH)
-    fail("{}: it is compiled for {}, and {} lacks what that needs",
-         quote(library), quote(manifest.targetCpu), cpuModel());
+    fail("{}: it is compiled for {}, and {} lacks what that needs{}{}",
+         quote(library), quote(manifest.targetCpu), cpuModel(),
+         *message ? ": " : "", message);
   if (code != STEEP_OK)
     fail("{}: its plan cannot be made (code {})", quote(library), code);
   int64_t states = 0;

@@ -1,4 +1,5 @@
 // RUN: %limit steep-opt %s --split-input-file '--block-form-kernels=panel=48' | FileCheck %s
+// RUN: %limit steep-opt %s --split-input-file '--block-form-kernels=panel=48 amx=true' | FileCheck %s --check-prefix=AMX
 
 // Where a product may round its operands, they are rounded by the kernel that
 // makes them: X twice, in rows for the product that reads it along its rows and
@@ -18,6 +19,17 @@
 // CHECK:           arith.extf
 // CHECK:           arith.mulf
 // CHECK-LABEL: func.func @chain(
+
+// AMX reads left operands along their rows, so of X^T X it is X^T that is
+// rounded in rows, by a kernel of its own; panels have 32 columns, as its parts.
+// AMX-LABEL: func.func @chain_k0(
+// AMX-DAG:     memref<2x96x32xbf16>
+// AMX-DAG:     memref<2x48x32x2xbf16>
+// AMX-LABEL: func.func @chain_k1(
+// AMX-SAME:    memref<96x64xf32>, %{{.*}}: memref<3x64x32xbf16>)
+// AMX-LABEL: func.func @chain_k2(
+// AMX-SAME:    memref<3x64x32xbf16>, %{{.*}}: memref<2x48x32x2xbf16>, %{{.*}}: memref<64x64xf32>, %{{.*}}: memref<2x32x32x2xbf16>)
+// AMX:         linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<64x96xbf16>, tensor<96x64xbf16>) {{.*}}geo.symmetric
 func.func @chain(%w: tensor<96x64xf32> {optim.role = "weight"}, %x: tensor<96x64xf32> {optim.role = "gradient"},
     %s: tensor<64x64xf32> {optim.role = "state"}) -> (tensor<96x64xf32> {optim.role = "weight"}, tensor<64x64xf32> {optim.role = "state"}) {
   %zero = arith.constant 0.0 : f32

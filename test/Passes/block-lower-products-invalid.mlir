@@ -57,3 +57,25 @@ func.func @shapes(%A: memref<8x8xf32>, %P: memref<8x8xf32>, %Q: memref<8xf32>) a
   bufferization.materialize_in_destination %e in restrict writable %Q : (tensor<8xf32>, memref<8xf32>) -> ()
   return
 }
+
+// -----
+
+// expected-error @+1 {{expected amx = [16, 16, 32], micro = [32, 32] and lanes = 16 in the config of a product on AMX}}
+func.func @parts(%A: memref<8x8xf32>, %P: memref<8x8xf32>) attributes {block.kernel,
+    block.config = #block.config<tile = [8, 8], micro = [8, 8], amx = [8, 8, 32], lanes = 8>} {
+  %a = bufferization.to_tensor %A restrict : memref<8x8xf32> to tensor<8x8xf32>
+  %p = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%a : tensor<8x8xf32>) -> tensor<8x8xf32>
+  bufferization.materialize_in_destination %p in restrict writable %P : (tensor<8x8xf32>, memref<8x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @floats(%A: memref<64x64xf32>, %P: memref<64x64xf32>) attributes {block.kernel,
+    block.config = #block.config<tile = [32, 32], micro = [32, 32], amx = [16, 16, 32], lanes = 16>} {
+  %a = bufferization.to_tensor %A restrict : memref<64x64xf32> to tensor<64x64xf32>
+  // expected-error @+1 {{expected operands of BF16 in panels of 32 columns, the left one in rows and the right one in pairs, for a product on AMX}}
+  %p = linalg.matmul ins(%a, %a : tensor<64x64xf32>, tensor<64x64xf32>) outs(%a : tensor<64x64xf32>) -> tensor<64x64xf32>
+  bufferization.materialize_in_destination %p in restrict writable %P : (tensor<64x64xf32>, memref<64x64xf32>) -> ()
+  return
+}

@@ -2,6 +2,7 @@
 // RUN: %limit steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config{lanes=8 registers=16 l2=262144}))' | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: %limit not steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config{lanes=12}))' 2>&1 | FileCheck %s --check-prefix=LANES
 // RUN: %limit not steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config{registers=0}))' 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// RUN: %limit steep-opt %s --pass-pipeline='builtin.module(func.func(block-select-config{amx=true}))' | FileCheck %s --check-prefixes=CHECK,AVX512,AMX
 // LANES: error: 'func.func' op expected the option lanes to be a power of two, got 12
 // REGISTERS: error: 'func.func' op expected the option registers to be positive, got 0
 
@@ -90,6 +91,52 @@ func.func @panels(%g: memref<512x512xf32>, %p: memref<11x512x48xf32>) attributes
 func.func @bf16(%m: memref<32x32xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<32x32xf32>
   %0 = linalg.matmul {geo.dot = #geo<dot bf16>} ins(%a, %a : tensor<32x32xf32>, tensor<32x32xf32>) outs(%a : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return
+}
+
+// Operands that lie as AMX reads them: four of its parts, where the target has
+// it. The part of the right operand is half as large as in FP32. Otherwise, and
+// where an operand lies otherwise, a part is as wide as the panels.
+// CHECK-LABEL: func.func @tiles
+// AMX-SAME: #block.config<tile = [64, 512], micro = [32, 32], amx = [16, 16, 32], lanes = 16, dot = bf16>
+// CHECK-LABEL: func.func @across
+// AVX512-SAME: #block.config<tile = [64, 256], micro = [8, 32], lanes = 16, dot = bf16>
+#rows = affine_map<(i, j, k) -> (i, k)>
+#columns = affine_map<(i, j, k) -> (k, j)>
+#result = affine_map<(i, j, k) -> (i, j)>
+func.func @tiles(%A: memref<16x512x32xbf16>, %B: memref<16x256x32x2xbf16>) attributes {block.kernel} {
+  %a0 = bufferization.to_tensor %A restrict : memref<16x512x32xbf16> to tensor<16x512x32xbf16>
+  %b0 = bufferization.to_tensor %B restrict : memref<16x256x32x2xbf16> to tensor<16x256x32x2xbf16>
+  %e = tensor.empty() : tensor<512x512xbf16>
+  %a = linalg.unpack %a0 outer_dims_perm = [1, 0] inner_dims_pos = [1] inner_tiles = [32] into %e : tensor<16x512x32xbf16> -> tensor<512x512xbf16>
+  %b = linalg.unpack %b0 outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [32, 2] into %e : tensor<16x256x32x2xbf16> -> tensor<512x512xbf16>
+  %c = tensor.empty() : tensor<512x512xf32>
+  %0 = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"], geo.dot = #geo<dot bf16>}
+      ins(%a, %b : tensor<512x512xbf16>, tensor<512x512xbf16>) outs(%c : tensor<512x512xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %x32 = arith.extf %x : bf16 to f32
+    %y32 = arith.extf %y : bf16 to f32
+    %xy = arith.mulf %x32, %y32 : f32
+    %s = arith.addf %z, %xy : f32
+    linalg.yield %s : f32
+  } -> tensor<512x512xf32>
+  return
+}
+#across = affine_map<(i, j, k) -> (k, i)>
+func.func @across(%B: memref<16x256x32x2xbf16>) attributes {block.kernel} {
+  %b0 = bufferization.to_tensor %B restrict : memref<16x256x32x2xbf16> to tensor<16x256x32x2xbf16>
+  %e = tensor.empty() : tensor<512x512xbf16>
+  %b = linalg.unpack %b0 outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [32, 2] into %e : tensor<16x256x32x2xbf16> -> tensor<512x512xbf16>
+  %c = tensor.empty() : tensor<512x512xf32>
+  %0 = linalg.generic {indexing_maps = [#across, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"], geo.dot = #geo<dot bf16>}
+      ins(%b, %b : tensor<512x512xbf16>, tensor<512x512xbf16>) outs(%c : tensor<512x512xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %x32 = arith.extf %x : bf16 to f32
+    %y32 = arith.extf %y : bf16 to f32
+    %xy = arith.mulf %x32, %y32 : f32
+    %s = arith.addf %z, %xy : f32
+    linalg.yield %s : f32
+  } -> tensor<512x512xf32>
   return
 }
 

@@ -224,6 +224,9 @@ int32_t steep_host_check(const steep_step_args *args, int32_t actions) {
   code = steep_host_check_flags(args);
   if (!code)
     code = check_device(args);
+  /* A caller may have kept what plan said from another process. */
+  if (!code && !steep_host_device(args))
+    code = steep_host_ask_amx(args->message, args->message_bytes);
   if (!code)
     code = check_latest(args);
   if (!code)

@@ -69,6 +69,11 @@ double *steep_host_measures(const steep_step_args *args);
 /* The scalar's value, now. */
 double steep_host_scalar(const steep_scalar *scalar);
 
+/* Plan.c: asks the operating system for AMX's registers where kernels use
+ * them: it saves them only for processes that did. All threads have them then,
+ * and asking again costs nothing. Refusals are STEEP_CPU_MISMATCH. */
+int32_t steep_host_ask_amx(char *message, uint64_t bytes);
+
 /* Check.c: everything that can be wrong with the arguments, before anything is
  * written. */
 int32_t steep_host_check(const steep_step_args *args, int32_t actions);

@@ -34,6 +34,37 @@ static int has_feature(const steep_feature_entry *feature, uint32_t states) {
          (states & (uint32_t)feature->xcr0) == (uint32_t)feature->xcr0;
 }
 
+/* The bit of AMX's registers in XCR0. */
+enum { AMX_STATE = 18 };
+
+/* arch_prctl(ARCH_REQ_XCOMP_PERM, AMX_STATE), for which old C libraries have
+ * neither a function nor the number. */
+static long ask_for_registers(void) {
+  long code = 158;
+  __asm__ volatile("syscall"
+                   : "+a"(code)
+                   : "D"(0x1023L), "S"((long)AMX_STATE)
+                   : "rcx", "r11", "memory");
+  return code;
+}
+
+int32_t steep_host_ask_amx(char *message, uint64_t bytes) {
+  const steep_tables *t = &steep_host_tables;
+  long code;
+  int64_t i;
+  for (i = 0; i < t->feature_count; ++i)
+    if (t->features[i].xcr0 >> AMX_STATE & 1)
+      break;
+  code = i < t->feature_count ? ask_for_registers() : 0;
+  return code == 0
+             ? STEEP_OK
+             : steep_host_say(message, bytes, STEEP_CPU_MISMATCH,
+                              "%s: compiled for a CPU with %s, whose registers "
+                              "the operating system does not give to this "
+                              "process (error %ld of arch_prctl)",
+                              t->name, t->features[i].name, -code);
+}
+
 static int32_t check_cpu(char *message, uint64_t bytes) {
   const steep_tables *t = &steep_host_tables;
   uint32_t states = enabled_states();
@@ -44,7 +75,7 @@ static int32_t check_cpu(char *message, uint64_t bytes) {
                             "%s: compiled for a CPU with %s, which this one "
                             "lacks",
                             t->name, t->features[i].name);
-  return STEEP_OK;
+  return steep_host_ask_amx(message, bytes);
 }
 
 /* What came with version 1.2: bindings, table, and the rest. */

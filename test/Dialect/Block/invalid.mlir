@@ -24,6 +24,24 @@ func.func private @f() attributes {
 
 // -----
 
+// expected-error@+2 {{expected amx to hold 3 sizes, got 2}}
+func.func private @f() attributes {
+  block.config = #block.config<tile = [64, 64], micro = [32, 32], amx = [16, 16]>}
+
+// -----
+
+// expected-error@+2 {{expected micro to be made of the 16 x 16 parts of amx}}
+func.func private @f() attributes {
+  block.config = #block.config<tile = [64, 64], micro = [8, 32], amx = [16, 16, 32]>}
+
+// -----
+
+// expected-error@+2 {{expected the sizes of amx to be positive, got 0}}
+func.func private @f() attributes {
+  block.config = #block.config<tile = [64, 64], micro = [32, 32], amx = [0, 16, 32]>}
+
+// -----
+
 // expected-error@+2 {{expected rows or tile, got both}}
 func.func private @f() attributes {
   block.config = #block.config<rows = 4, tile = [64, 64]>}

@@ -15,6 +15,10 @@ func.func private @tile() attributes {block.kernel,
 // CHECK-SAME: #block.config<tile = [64, 64], micro = [8, 32]>
 func.func private @micro() attributes {
     block.config = #block.config<tile = [64, 64], micro = [8, 32]>}
+// CHECK-LABEL: @amx
+// CHECK-SAME: #block.config<tile = [64, 64], micro = [32, 32], amx = [16, 16, 32], dot = bf16>
+func.func private @amx() attributes {
+    block.config = #block.config<tile = [64, 64], micro = [32, 32], amx = [16, 16, 32], dot = bf16>}
 
 // CHECK-LABEL: @step
 // CHECK-SAME: attributes {block.step}

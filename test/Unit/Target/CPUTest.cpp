@@ -57,6 +57,25 @@ TEST(CPU, AFeatureBringsWhatItNeeds) {
     EXPECT_TRUE(needs(cpu, name)) << name;
 }
 
+/// Tiles, and pairs of BF16 for the borders of products; dropped where no
+/// kernel multiplies tiles.
+TEST(CPU, SomeHaveAMX) {
+  for (const char *name : {"x86-64-v4", "x86-64-v4+avx512bf16", "znver4",
+                           "x86-64-v4+amx-bf16+amx-tile"})
+    EXPECT_FALSE(parse(name).hasAMX()) << name;
+  for (const char *name :
+       {"sapphirerapids", "x86-64-v4+avx512bf16+amx-bf16+amx-tile"}) {
+    CPU cpu = parse(name);
+    EXPECT_TRUE(cpu.hasAMX()) << name;
+    EXPECT_TRUE(needs(cpu, "amx_tile")) << name;
+    EXPECT_TRUE(needs(cpu, "amx_bf16")) << name;
+    cpu.dropAMX();
+    EXPECT_FALSE(needs(cpu, "amx_tile")) << name;
+    EXPECT_FALSE(needs(cpu, "amx_bf16")) << name;
+    EXPECT_TRUE(needs(cpu, "avx512_bf16")) << name;
+  }
+}
+
 TEST(CPU, NativeRequiresWhatTheHostHas) {
   std::ifstream file("/proc/cpuinfo");
   std::string line, word;

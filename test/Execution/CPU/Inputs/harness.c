@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef AMX
+long syscall(long number, ...);
+#endif
 
 // The width of panels, and the depth of kernels.py's products of n x n.
 #ifndef LANES
@@ -378,26 +381,30 @@ static int64_t inPanelsBF16(int64_t rows, int64_t row, int64_t column,
          row % 2;
 }
 
-static void bf16Arg(int64_t rows, int64_t columns, int pairs, float *matrix) {
+/// Small integers, or the transpose of `other`.
+static void bf16Arg(int64_t rows, int64_t columns, int pairs, float *matrix,
+                    const float *other) {
   int64_t count =
       (columns + PANEL - 1) / PANEL * PANEL * (pairs ? (rows + 1) / 2 * 2 : rows);
   uint16_t *memory = addArg(count * 2, 0);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) {
-      matrix[i * columns + j] = rintf(4 * noise());
+      matrix[i * columns + j] =
+          other ? other[j * rows + i] : rintf(4 * noise());
       memory[inPanelsBF16(rows, i, j, pairs)] = toBF16(matrix[i * columns + j]);
     }
 }
 
-static void checkBF16(const struct Case *c, int transposed, int symmetric) {
+static void checkBF16(const struct Case *c, int transposed, int symmetric,
+                      int inRows) {
   int64_t m = 2 * c->m, n = symmetric ? m : c->n,
           k = 2 * depths[(m * 31 + n) % 6];
   float *a = malloc(m * k * 4), *b = malloc(k * n * 4);
-  bf16Arg(transposed ? k : m, transposed ? m : k, transposed, a);
-  if (symmetric)
+  bf16Arg(transposed ? k : m, transposed ? m : k, transposed, a, NULL);
+  if (symmetric && !inRows)
     memcpy(b, a, k * n * 4);
   else
-    bf16Arg(k, n, 1, b);
+    bf16Arg(k, n, 1, b, symmetric ? a : NULL);
   int at = argCount;
   addArg(m * n * 4, 1);
   addArg((n + PANEL - 1) / PANEL * PANEL * m * 2, 1);
@@ -415,9 +422,16 @@ static void checkBF16(const struct Case *c, int transposed, int symmetric) {
   free(a);
   free(b);
 }
-static void check_bf16_nn(const struct Case *c) { checkBF16(c, 0, 0); }
-static void check_bf16_tn(const struct Case *c) { checkBF16(c, 1, 0); }
-static void check_bf16_symmetric(const struct Case *c) { checkBF16(c, 1, 1); }
+static void check_bf16_nn(const struct Case *c) { checkBF16(c, 0, 0, 0); }
+static void check_bf16_tn(const struct Case *c) { checkBF16(c, 1, 0, 0); }
+static void check_bf16_symmetric(const struct Case *c) {
+  checkBF16(c, 1, 1, 0);
+}
+static void check_amx_nn(const struct Case *c) { checkBF16(c, 0, 0, 1); }
+static void check_amx_deep(const struct Case *c) { checkBF16(c, 0, 0, 1); }
+static void check_amx_symmetric(const struct Case *c) {
+  checkBF16(c, 0, 1, 1);
+}
 
 static void check_panel_transpose(const struct Case *c) {
   int64_t m = c->m, n = c->n;
@@ -502,6 +516,11 @@ static void check_subtract(const struct Case *c) {
 #include TABLE
 
 int main(void) {
+#ifdef AMX
+  // arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
+  if (syscall(158, 0x1023, 18) != 0)
+    return printf("the system does not give AMX to this process\n"), 1;
+#endif
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     current = cases[i].name;
     state = (uint32_t)i + 1;

@@ -376,9 +376,10 @@ def bf16_layout(pairs):
             (f"[1, 0] inner_tiles = [{width}, 2]" if pairs else f"[1] inner_tiles = [{width}]"))
 
 
-def bf16_product(name, m, n, transposed, symmetric):
+def bf16_product(name, m, n, transposed, symmetric, config, inRows=False):
     """P = L R or L^T R of BF16, its operands packed as it reads them, its result
-    rounded to pairs."""
+    rounded to pairs. A symmetric one is L^T L of one matrix, or, with inRows,
+    L R of a matrix and its transpose."""
     m, n = 2 * m, (2 * m if symmetric else n)
     k = 2 * DEPTHS[(m * 31 + n) % len(DEPTHS)]
     a = (k, m) if transposed else (m, k)
@@ -388,9 +389,10 @@ def bf16_product(name, m, n, transposed, symmetric):
     mark = ", geo.symmetric" if symmetric else ""
     ma, mb = bf16_panels(*a, transposed), bf16_panels(k, n, True)
     mp = bf16_panels(m, n, True)
-    right = "a" if symmetric else "b"
+    isOne = symmetric and not inRows
+    right = "a" if isOne else "b"
     body = ""
-    for x, mx, shape, pairs in [("a", ma, a, transposed)] + ([] if symmetric else [("b", mb, (k, n), True)]):
+    for x, mx, shape, pairs in [("a", ma, a, transposed)] + ([] if isOne else [("b", mb, (k, n), True)]):
         body += tensor(f"{x}_panels", mx, x.upper()) + f"""
   %{x}_empty = tensor.empty() : tensor<{shape[0]}x{shape[1]}xbf16>
   %{x} = linalg.unpack %{x}_panels {bf16_layout(pairs)}
@@ -430,22 +432,43 @@ def bf16_product(name, m, n, transposed, symmetric):
   %packed = linalg.pack %q padding_value(%poison : bf16) {bf16_layout(True)}
       into %into : tensor<{m}x{n}xbf16> -> {mp.replace("memref", "tensor")}
 """ + store("p", f"memref<{m}x{n}xf32>", "P") + store("packed", mp, "Q")
-    config = product_config().replace("], micro", ", 8], micro")
-    args = [("A", ma)] + ([] if symmetric else [("B", mb)]) + [("P", f"memref<{m}x{n}xf32>"), ("Q", mp)]
+    args = [("A", ma)] + ([] if isOne else [("B", mb)]) + [("P", f"memref<{m}x{n}xf32>"), ("Q", mp)]
     return kernel(f"{name}_{m}_{n}", args, config, body)
 
 
+def slabs_of_8():
+    return product_config().replace("], micro", ", 8], micro")
+
+
 def bf16_nn(m, n):
-    return bf16_product("bf16_nn", m, n, False, False)
+    return bf16_product("bf16_nn", m, n, False, False, slabs_of_8())
 
 
 def bf16_tn(m, n):
-    return bf16_product("bf16_tn", m, n, True, False)
+    return bf16_product("bf16_tn", m, n, True, False, slabs_of_8())
 
 
 def bf16_symmetric(m, n):
-    return bf16_product("bf16_symmetric", m, n, True, True).replace(
+    return bf16_product("bf16_symmetric", m, n, True, True, slabs_of_8()).replace(
         f"@bf16_symmetric_{2 * m}_{2 * m}(", f"@bf16_symmetric_{m}_{n}(")
+
+
+AMX = "micro = [32, 32], amx = [16, 16, 32], lanes = 16"
+
+
+def amx_nn(m, n):
+    return bf16_product("amx_nn", m, n, False, False, f"tile = [64, 64], {AMX}")
+
+
+def amx_deep(m, n):
+    """Slabs of 32 and 64 terms, the last of which may be shorter than a tile."""
+    slab = 32 if m % 2 == 0 else 64
+    return bf16_product("amx_deep", m, n, False, False, f"tile = [32, 96, {slab}], {AMX}")
+
+
+def amx_symmetric(m, n):
+    return bf16_product("amx_symmetric", m, n, False, True, f"tile = [1000, 64], {AMX}", inRows=True).replace(
+        f"@amx_symmetric_{2 * m}_{2 * m}(", f"@amx_symmetric_{m}_{n}(")
 
 
 def scale_transposed(m, n):
@@ -549,10 +572,11 @@ def main():
     if "matmul" in kinds[0]:  # unrolled, so they take long to compile
         shapes = [(m, n) for m, n in shapes if (m + 2 * n + LANES) % 3 == 0 or m > 60]
     few = [(3, 5), (8, 16), (17, 33), (33, 7), (64, 40), (33, 97)]
+    tiles = [(1, 1), (8, 40), (16, 32), (17, 33), (33, 64), (48, 97), (64, 64), (80, 7)]
     with open(module, "w") as f, open(table, "w") as c:
         rows = []
         for kind in kinds:
-            for m, n in few if kind.startswith(("panel_", "bf16_")) else shapes:
+            for m, n in tiles if kind.startswith("amx_") else few if kind.startswith(("panel_", "bf16_")) else shapes:
                 text = globals()[kind](m, n)
                 name = text.split("@")[1].split("(")[0]
                 f.write(text)
