@@ -106,7 +106,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--build", default=os.path.join(ROOT, "build"), help="Steep's build tree")
     build = options.parse_args().build
-    os.environ["PATH"] += ":/usr/lib/llvm-22/bin"
+    os.environ["PATH"] = "/usr/lib/llvm-22/bin:" + os.environ["PATH"]
     ptxas = subprocess.run(["ptxas", "--version"], check=True, capture_output=True, text=True).stdout
     print(f"Triton {triton.__version__}, ptxas {re.search('V([0-9.]+)', ptxas).group(1)}\n")
     print("| kernel | target | by | registers | spilled | instructions | 128-bit accesses | products in the loop |")

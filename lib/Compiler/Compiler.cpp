@@ -72,6 +72,7 @@ private:
   /// The kernels of `bound` (a module at the bound level) for one GPU.
   Error lowerForGPU(const GPU &gpu, ModuleOp bound);
   Error emitForGPU();
+  Error takeGPUPlan();
   Error writeArtefact();
   Error writeGPUFiles(OutputFolder &files);
 
@@ -296,6 +297,8 @@ Error Compilation::lower() {
         return error;
   if (emitsForGPU())
     return emitForGPU();
+  if (!cpu.hasKernels)
+    return takeGPUPlan();
   if (Error error = runStage(
           "2-geo", Stage::Geo,
           [&](OpPassManager &pm) { buildGeometryPipeline(pm, pipeline); });
@@ -390,6 +393,17 @@ Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
   gpuCodes.push_back(std::move(code));
   return dump("6-" + gpuFileName(gpuCodes.back().plan, gpu, "ptx"),
               gpuCodes.back().ptx);
+}
+
+/// The plan of an artefact without kernels for CPUs: parameters, states and
+/// batches are alike for all targets.
+Error Compilation::takeGPUPlan() {
+  plan = gpuCodes.front().plan;
+  if (options.explain)
+    explain(plan, remarks, out);
+  plan.dropKernels();
+  module->getBody()->clear();
+  return Error::success();
 }
 
 /// --emit=ptx and --emit=cubin, of one GPU.
@@ -503,6 +517,11 @@ Error Compilation::readTargets() {
   gpus = std::move(parsed->gpus);
   if (!gpus.empty())
     ptxas = findPtxas();
+  if (!cpu.hasKernels && options.emit && !emitsForGPU() &&
+      options.emit != Stage::Optim)
+    return llvm::createStringError(
+        "--emit: expected optim, ptx or cubin, as --target '" + options.target +
+        "' leaves out the CPU's kernels");
   if (!emitsForGPU())
     return Error::success();
   bool isCubin = options.emit == Stage::Cubin;

@@ -134,7 +134,7 @@ static bool isKnownCPU(llvm::StringRef cpu) {
 
 static llvm::Error unknownCPU(llvm::StringRef cpu) {
   return failure(
-      "--target: unknown CPU '{0}'; expected native, x86-64, "
+      "--target: unknown CPU '{0}'; expected native, none, x86-64, "
       "x86-64-v2, x86-64-v3, x86-64-v4 or a CPU that `llc -mcpu=help` "
       "lists for 64-bit x86 (haswell, skylake-avx512, znver4, ...), "
       "each with any number of +feature",

@@ -28,6 +28,9 @@ struct CPUFeature {
 
 /// One x86-64 processor, as `--target` names it.
 struct CPU {
+  /// Whether kernels are made for it; else a GPU has all of them, and this is
+  /// what the host code runs on.
+  bool hasKernels = true;
   std::string triple;
   std::string cpu;      ///< LLVM's name
   std::string features; ///< LLVM's feature string, for the kernels

@@ -100,10 +100,17 @@ Expected<Targets> parseTargets(StringRef text) {
       return createStringError("--target: names '" + name + "' twice");
     targets.gpus.push_back(std::move(*gpu));
   }
-  Expected<CPU> parsed = parseCPU(cpu.empty() ? "native" : cpu);
+  const bool hasKernels = cpu != "none";
+  if (!hasKernels && targets.gpus.empty())
+    return createStringError("--target: expected a GPU beside 'none', got '" +
+                             text + "'");
+  Expected<CPU> parsed = parseCPU(cpu.empty()   ? "native"
+                                  : !hasKernels ? "x86-64"
+                                                : cpu);
   if (!parsed)
     return parsed.takeError();
   targets.cpu = std::move(*parsed);
+  targets.cpu.hasKernels = hasKernels;
   return targets;
 }
 

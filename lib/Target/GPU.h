@@ -42,6 +42,7 @@ llvm::Expected<GPU> parseGPU(llvm::StringRef text);
 
 /// Reads a list of at most one CPU (see parseCPU(); `native` where there is
 /// none) and any number of GPUs, with commas between.
+/// A list of at most one CPU, or `none`, and of GPUs.
 llvm::Expected<Targets> parseTargets(llvm::StringRef text);
 
 /// The part of a multiprocessor's warps that can be resident at once, from 0 to

@@ -116,7 +116,7 @@ void ManifestWriter::writeHead(const CPU &cpu, StringRef specSha256) {
   json.attribute("spec_sha256", specSha256);
   json.attributeObject("target", [&] {
     json.attribute("triple", cpu.triple);
-    json.attribute("cpu", cpu.cpu);
+    json.attribute("cpu", cpu.hasKernels ? cpu.cpu : "none");
     json.attributeArray("features", [&] {
       for (const CPUFeature *feature : cpu.required)
         json.value(feature->cpuinfoName);

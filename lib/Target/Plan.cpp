@@ -92,6 +92,11 @@ bool Plan::hasHostKernels() const {
   });
 }
 
+void Plan::dropKernels() {
+  for (StepFunction &function : functions)
+    function.kernels.clear();
+}
+
 static StringRef roleOf(func::FuncOp function, unsigned argument) {
   auto role = function.getArgAttrOfType<StringAttr>(argument, "optim.role");
   return role ? role.getValue() : StringRef();

@@ -153,6 +153,8 @@ struct Plan {
   int64_t copiesOffset() const { return workspaceBytes - copyBytes; }
   int64_t stateCount() const;
   bool hasHostKernels() const;
+  /// Leaves a step that only the host code of a GPU takes.
+  void dropKernels();
   /// The least guarantee of the matrices of a parameter, where one is relaxed.
   std::optional<double> guaranteeOf(int64_t parameter) const;
   /// PARAMETER.NAME; PARAMETER[ROW].NAME where the matrix begins further down,

@@ -193,7 +193,8 @@ Error TableBuilder::build(const CPU &cpu, StringRef manifest) {
                                   make.number(plan.copiesOffset()),
                                   make.number(gpus.size()),
                                   makeGPUTargets(make, gpus, missing),
-                                  gpuEntries()});
+                                  gpuEntries(),
+                                  make.number(cpu.hasKernels)});
   if (!missing.empty())
     return createStringError("the kernel '" + missing +
                              "' did not reach code generation");

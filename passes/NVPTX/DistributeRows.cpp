@@ -13,6 +13,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <set>
+
 namespace mlir::block {
 #define GEN_PASS_DEF_DISTRIBUTEROWS
 #include "passes/NVPTX/Passes.h.inc"
@@ -33,10 +35,13 @@ static constexpr float leastSum = 0x1p-96f, largestSum = 0x1p+125f;
 /// Reads everything that the row needs before anything is computed or written.
 LogicalResult ThreadEmitter::preload(Value row) {
   SmallVector<std::pair<Value, ThreadPlace>> leaves;
+  std::set<ScopedValues<ThreadPlace>::Key> seen;
   std::function<void(Value, const ThreadPlace &)> visit =
       [&](Value value, const ThreadPlace &place) {
         if (value.getDefiningOp<ToTensorOp>()) {
-          if (place.isVector() && !known.lookup(value, place))
+          // Several results may read the same.
+          if (place.isVector() && !known.lookup(value, place) &&
+              seen.insert(known.key(value, place)).second)
             leaves.push_back({value, place});
           return;
         }
@@ -63,9 +68,8 @@ LogicalResult ThreadEmitter::emitRow(Value row) {
   SmallVector<Sum> sums;
   for (const KernelResult &result : shape.results)
     collectSums(result.value, storePlace(result, row, ThreadPlace()), sums);
-  bool isGuarded = llvm::any_of(sums, [](const Sum &sum) {
-    return !sum.dependsOnSums && isSumOfSquares(sum.op);
-  });
+  bool isGuarded =
+      llvm::any_of(sums, [&](const Sum &sum) { return mayBeNarrow(sum); });
   chooseEarly(sums, row);
   if (walkOf(shape.columns).isShort() && !sums.empty() && failed(preload(row)))
     return failure();
@@ -75,6 +79,16 @@ LogicalResult ThreadEmitter::emitRow(Value row) {
     if (failed(emitSum(sum)))
       return failure();
   return emitStores(row);
+}
+
+/// Whether a sum of squares may be added in binary32. One that is itself a
+/// result may not: what reads it can enlarge its error, as the polynomials of
+/// Newton-Schulz do with that of a Frobenius norm.
+bool ThreadEmitter::mayBeNarrow(const Sum &sum) const {
+  return !sum.dependsOnSums && isSumOfSquares(sum.op) &&
+         llvm::none_of(shape.results, [&](const KernelResult &result) {
+           return result.value == sum.op->getResult(0);
+         });
 }
 
 /// Sums of squares in binary32, a test whether they are right, and two versions
@@ -88,7 +102,7 @@ LogicalResult ThreadEmitter::emitGuarded(ArrayRef<Sum> sums, Value row) {
                                      builder.getF32FloatAttr(value));
   };
   for (const Sum &sum : sums) {
-    if (sum.dependsOnSums || !isSumOfSquares(sum.op)) {
+    if (!mayBeNarrow(sum)) {
       if (sum.dependsOnSums)
         later.push_back(sum);
       else if (failed(emitSum(sum)))

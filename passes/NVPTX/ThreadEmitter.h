@@ -85,6 +85,7 @@ private:
   };
 
   // Rows (DistributeRows.cpp uses emitRow).
+  bool mayBeNarrow(const Sum &sum) const;
   LogicalResult emitGuarded(ArrayRef<Sum> sums, Value row);
   LogicalResult preload(Value row);
 
@@ -157,10 +158,12 @@ private:
   Value constant(int64_t value);
   Value toVector(Value value, int64_t width);
 
-  /// Floats of a thread that are loaded, or kept to be stored, at once, at
-  /// most: all loads of a row are under way together, and still fit into
-  /// registers.
-  static constexpr int64_t preloadedFloats = 64;
+  /// Floats of a thread that are loaded at once, at most, so that all loads of
+  /// a row are under way together; with more, what only the stores need is
+  /// loaded when they come (a row norm of 512 takes 54 registers then, not 62).
+  static constexpr int64_t preloadedFloats = 32;
+  /// Floats of a thread that are kept to be stored after the walk, at most.
+  static constexpr int64_t keptFloats = 64;
 
   OpBuilder &builder;
   KernelEntry &entry;

@@ -122,7 +122,7 @@ void ThreadEmitter::chooseEarly(ArrayRef<Sum> sums, Value row) {
   // hold the results of the whole row, all loads come first.
   Walk walk = walkOf(shape.columns);
   int64_t kept = early.results.size() * walk.chunks() * walk.width;
-  early.isInterleaved = !walk.isShort() || kept > preloadedFloats;
+  early.isInterleaved = !walk.isShort() || kept > keptFloats;
 }
 
 /// To be called for each chunk of a sum's walk.

@@ -79,7 +79,9 @@ std::string Gpu::target(const std::string &wanted) const {
   // These have instructions that only their own kernels may use.
   bool exact = capability == 90 || capability == 100 || capability == 103 ||
                capability == 120 || capability == 121;
-  return fmt::format("{},sm_{}{}", wanted, capability, exact ? "a" : "");
+  // A step of tensors on the GPU needs no kernels for the CPU.
+  return fmt::format("{},sm_{}{}", wanted == "native" ? "none" : wanted,
+                     capability, exact ? "a" : "");
 }
 
 std::shared_ptr<Artefact> Gpu::load(const std::string &path) {
@@ -210,6 +212,8 @@ std::unique_ptr<Device> openSimt(int threads, const SimtOptions &options) {
     ::setenv("STEEP_SIMT_CHECK", "1", 1);
   if (options.seed)
     ::setenv("STEEP_SIMT_SEED", std::to_string(options.seed).c_str(), 1);
+  if (!options.optimize)
+    ::setenv("STEEP_SIMT_OPTIMIZE", "0", 1);
   ::setenv("STEEP_SIMT_THREADS", std::to_string(threads).c_str(), 0);
   return std::make_unique<Gpu>("simt", findSimt(), 0,
                                options.ptx ? STEEP_IMAGE_PTX

@@ -49,6 +49,8 @@ struct SimtOptions {
   bool ptx = false;   ///< the PTX text instead of LLVM's IR
   bool check = false; ///< look for races, bounds and the like
   uint64_t seed = 0;  ///< of the schedule; 0: in order
+  /// Spend time on compiling kernels that are to run often, or on much.
+  bool optimize = true;
 };
 
 /// Opens a device by its name: `host` works with that many threads, `cuda` (or

@@ -38,8 +38,8 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
       ->type_name("FILE");
   app.add_option("--target", options.target,
                  "native, x86-64[-v2|-v3|-v4] or one of LLVM's CPU names, each "
-                 "with any number of +feature (default: native), and any "
-                 "number of GPUs (sm_80, sm_90a, ...), with commas between")
+                 "with any number of +feature (default: native), or none, and "
+                 "any number of GPUs (sm_80, sm_90a, ...), with commas between")
       ->type_name("LIST");
   app.add_option("-o", options.output,
                  "folder for libNAME.so, NAME.o, NAME.h, NAME.json and, for "

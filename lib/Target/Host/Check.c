@@ -120,6 +120,11 @@ static int32_t check_workspace(const steep_step_args *args, uint64_t bytes) {
 static int32_t check_device(const steep_step_args *args) {
   const steep_device *gpu = steep_host_device(args);
   if (!gpu) {
+    if (!steep_host_tables.cpu_kernels)
+      return steep_host_fail(args, STEEP_INVALID_ARGUMENT,
+                             "device: expected an opened GPU, as %s was "
+                             "compiled without kernels for CPUs",
+                             steep_host_tables.name);
     if (args->struct_size < offsetof(steep_step_args, masters) ||
         (!args->step_counter && !args->report))
       return STEEP_OK;

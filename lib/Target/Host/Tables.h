@@ -216,6 +216,7 @@ typedef struct {
   const steep_gpu_target *gpu_targets;
   /* Cuda.h; NULL, and not linked in, where there is no GPU. */
   const steep_gpu_entries *gpu;
+  int64_t cpu_kernels; /* 0: compiled for GPUs alone */
 } steep_tables;
 
 extern const steep_tables steep_host_tables;

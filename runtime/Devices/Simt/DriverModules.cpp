@@ -91,8 +91,9 @@ static std::shared_ptr<Program> loadImage(const void *image,
   llvm::StringRef text(static_cast<const char *>(image), size);
   std::string key = steep::sha256(std::string_view(text.data(), size));
   for (std::uint64_t number :
-       {std::uint64_t(options.check), options.seed,
-        std::uint64_t(options.threads), std::uint64_t(options.timeoutMs)})
+       {std::uint64_t(options.check), std::uint64_t(options.optimize),
+        options.seed, std::uint64_t(options.threads),
+        std::uint64_t(options.timeoutMs)})
     key += " " + std::to_string(number);
 
   std::lock_guard<std::mutex> lock(modulesMutex);

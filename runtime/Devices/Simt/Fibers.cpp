@@ -49,7 +49,8 @@ extern "C" void steepSimtStart();
 namespace steep::simt {
 
 static constexpr std::size_t kPage = 4096;
-static constexpr std::size_t kStack = 64 * 1024;
+/// Enough for kernels that nobody optimised; pages count once they are used.
+static constexpr std::size_t kStack = 256 * 1024;
 static constexpr std::size_t kStride = kStack + kPage;
 
 Stacks::Stacks(unsigned count) : count(count) {

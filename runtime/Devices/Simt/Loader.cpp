@@ -21,6 +21,11 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <atomic>
@@ -63,7 +68,7 @@ static Error failure(const Twine &text) {
 /// The processor to compile for: pinned, so that results do not depend on
 /// what the machine has beyond it. In particular no AVX512-BF16, whose
 /// conversion flushes denormals.
-static Expected<JITTargetMachineBuilder> targetBuilder() {
+static Expected<JITTargetMachineBuilder> targetBuilder(bool optimized) {
   static const bool initialised = [] {
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
@@ -75,7 +80,8 @@ static Expected<JITTargetMachineBuilder> targetBuilder() {
                 features.lookup("f16c") && features.lookup("bmi2");
   JITTargetMachineBuilder builder{Triple(sys::getProcessTriple())};
   builder.setCPU(modern ? "x86-64-v3" : "x86-64");
-  builder.setCodeGenOptLevel(CodeGenOptLevel::Default);
+  builder.setCodeGenOptLevel(optimized ? CodeGenOptLevel::Default
+                                       : CodeGenOptLevel::None);
   // Fuses what the module marks `contract`, and nothing else.
   builder.getOptions().AllowFPOpFusion = FPOpFusion::Standard;
   return builder;
@@ -85,7 +91,21 @@ static Expected<JITTargetMachineBuilder> targetBuilder() {
 /// both have the context first.
 static constexpr const char *kKernelAttribute = "steep-simt-kernel";
 
-static void optimise(Module &module, TargetMachine &machine, bool checked) {
+/// What compiling quickly still needs: small functions inlined, registers made
+/// of memory, and what the lowering left over dropped.
+static ModulePassManager quickPasses() {
+  FunctionPassManager function;
+  function.addPass(SROAPass(SROAOptions::ModifyCFG));
+  function.addPass(EarlyCSEPass());
+  function.addPass(SimplifyCFGPass());
+  function.addPass(InstCombinePass());
+  ModulePassManager module;
+  module.addPass(AlwaysInlinerPass());
+  module.addPass(createModuleToFunctionPassAdaptor(std::move(function)));
+  return module;
+}
+
+static void optimise(Module &module, TargetMachine &machine, bool optimized) {
   PipelineTuningOptions tuning;
   // A lane is scalar code; vectorising its loops costs more than it gives.
   tuning.LoopVectorization = tuning.SLPVectorization = false;
@@ -99,30 +119,30 @@ static void optimise(Module &module, TargetMachine &machine, bool checked) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  // Checks take longer than what they check, so compiling less pays.
-  builder
-      .buildPerModuleDefaultPipeline(checked ? OptimizationLevel::O1
-                                             : OptimizationLevel::O2)
-      .run(module, modules);
+  ModulePassManager passes =
+      optimized ? builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
+                : quickPasses();
+  passes.run(module, modules);
 }
 
 /// What a module of one kernel goes through when it is first asked for.
-static Error compileKernel(Module &module, SiteList &sites, bool checked) {
-  auto builder = targetBuilder();
+static Error compileKernel(Module &module, SiteList &sites, bool optimized) {
+  auto builder = targetBuilder(optimized);
   if (!builder)
     return builder.takeError();
   auto machine = builder->createTargetMachine();
   if (!machine)
     return machine.takeError();
-  optimise(module, **machine, checked);
+  optimise(module, **machine, optimized);
   for (Function &function : module)
     if (!function.isDeclaration() && function.hasFnAttribute(kKernelAttribute))
       insertLookUps(function, sites);
   return Error::success();
 }
 
-static Expected<std::unique_ptr<LLJIT>> makeJit(SiteList &sites, bool checked) {
-  auto target = targetBuilder();
+static Expected<std::unique_ptr<LLJIT>> makeJit(SiteList &sites,
+                                                bool optimized) {
+  auto target = targetBuilder(optimized);
   if (!target)
     return target.takeError();
   auto made = LLJITBuilder().setJITTargetMachineBuilder(*target).create();
@@ -151,11 +171,11 @@ static Expected<std::unique_ptr<LLJIT>> makeJit(SiteList &sites, bool checked) {
     return process.takeError();
   jit.getMainJITDylib().addGenerator(std::move(*process));
   jit.getIRTransformLayer().setTransform(
-      [&sites,
-       checked](ThreadSafeModule module,
-                MaterializationResponsibility &) -> Expected<ThreadSafeModule> {
+      [&sites, optimized](
+          ThreadSafeModule module,
+          MaterializationResponsibility &) -> Expected<ThreadSafeModule> {
         if (Error error = module.withModuleDo(
-                [&](Module &m) { return compileKernel(m, sites, checked); }))
+                [&](Module &m) { return compileKernel(m, sites, optimized); }))
           return error;
         return module;
       });
@@ -242,7 +262,8 @@ loadModule(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
            const Options &options) {
   auto program = std::make_unique<CompiledProgram>();
   program->options = options;
-  auto target = targetBuilder();
+  const bool optimized = options.optimize && !options.check;
+  auto target = targetBuilder(optimized);
   if (!target)
     return target.takeError();
   auto machine = target->createTargetMachine();
@@ -281,7 +302,7 @@ loadModule(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
   if (verifyModule(*module, &stream))
     return failure("the retargeted module is not valid: " + broken);
 
-  auto jit = makeJit(*program->sites, options.check);
+  auto jit = makeJit(*program->sites, optimized);
   if (!jit)
     return jit.takeError();
   program->jit = std::move(*jit);

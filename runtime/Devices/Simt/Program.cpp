@@ -45,13 +45,15 @@ static bool readNumber(const char *variable, T &value, std::string &message) {
 }
 
 bool optionsFromEnvironment(Options &options, std::string &message) {
-  unsigned check = options.check;
+  unsigned check = options.check, optimize = options.optimize;
   if (!readNumber("STEEP_SIMT_CHECK", check, message) ||
+      !readNumber("STEEP_SIMT_OPTIMIZE", optimize, message) ||
       !readNumber("STEEP_SIMT_SEED", options.seed, message) ||
       !readNumber("STEEP_SIMT_THREADS", options.threads, message) ||
       !readNumber("STEEP_SIMT_TIMEOUT_MS", options.timeoutMs, message))
     return false;
   options.check = check != 0;
+  options.optimize = optimize != 0;
   return true;
 }
 

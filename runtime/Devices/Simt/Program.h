@@ -28,6 +28,9 @@ struct Options {
   /// Instrument every access and look for races, bounds and the like. Blocks
   /// then run on one thread, so that reports are the same from run to run.
   bool check = false;
+  /// Optimise kernels before they run. Kernels with checks never are: the
+  /// checks take longer than what they check.
+  bool optimize = true;
   /// 0 runs warps and lanes in order; any other number in a random order that
   /// it determines.
   std::uint64_t seed = 0;
@@ -39,9 +42,9 @@ struct Options {
   unsigned maxReports = 8;
 };
 
-/// STEEP_SIMT_CHECK, STEEP_SIMT_SEED, STEEP_SIMT_THREADS and
-/// STEEP_SIMT_TIMEOUT_MS. Returns false and a message for a value that is not
-/// a number.
+/// STEEP_SIMT_CHECK, STEEP_SIMT_OPTIMIZE, STEEP_SIMT_SEED, STEEP_SIMT_THREADS
+/// and STEEP_SIMT_TIMEOUT_MS. Returns false and a message for a value that is
+/// not a number.
 bool optionsFromEnvironment(Options &options, std::string &message);
 
 /// A place in the code that calls the emulator.

@@ -38,7 +38,7 @@ refuses(folder, [*given, "-o", os.path.join(folder, "no/where")],
 # --- targets -------------------------------------------------------------------
 for cpu in ("foo", "i386", "pentium4", "znver", "cortex-a53", "help", "x86_64", "a b"):
     refuses(folder, [*given, "--target", cpu],
-            f"--target: unknown CPU '{cpu}'; expected native, x86-64, x86-64-v2, x86-64-v3, "
+            f"--target: unknown CPU '{cpu}'; expected native, none, x86-64, x86-64-v2, x86-64-v3, "
             "x86-64-v4 or a CPU that")
 for gpu in ("sm_75", "sm_90b", "sm_", "native,sm_9"):
     refuses(folder, [*given, "--target", gpu],

@@ -147,8 +147,8 @@ TEST(Launch, ReportsAMemoryFaultWithoutChecks) {
 TEST(Launch, ReportsAFullStack) {
   auto program = load(R"(target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @k(ptr addrspace(1) %out, i64 %i) {
-  %a = alloca [100000 x i8]
-  call void @llvm.memset.p0.i64(ptr %a, i8 1, i64 100000, i1 true)
+  %a = alloca [400000 x i8]
+  call void @llvm.memset.p0.i64(ptr %a, i8 1, i64 400000, i1 true)
   %p = getelementptr i8, ptr %a, i64 %i
   %v = load volatile i8, ptr %p
   store i8 %v, ptr addrspace(1) %out

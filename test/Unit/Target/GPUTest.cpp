@@ -45,6 +45,9 @@ TEST(GPU, ReadsLists) {
   // Without a CPU it is this one, wherever in the list the GPUs stand.
   EXPECT_EQ(parse("sm_80").cpu.cpu, parse("native").cpu.cpu);
   EXPECT_EQ(parse("sm_80,znver4").cpu.cpu, "znver4");
+  EXPECT_TRUE(parse("sm_80").cpu.hasKernels);
+  EXPECT_FALSE(parse("none,sm_80").cpu.hasKernels);
+  EXPECT_TRUE(parse("none,sm_80").cpu.required.empty());
 }
 
 TEST(GPU, RefusesWhatItDoesNotKnow) {
@@ -53,6 +56,8 @@ TEST(GPU, RefusesWhatItDoesNotKnow) {
             "sm_87, sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_103, sm_103a, "
             "sm_120, sm_120a, sm_121, sm_121a");
   EXPECT_NE(refusal("native,sm_90b").find("'sm_90b'"), std::string::npos);
+  EXPECT_EQ(refusal("none"),
+            "--target: expected a GPU beside 'none', got 'none'");
   EXPECT_EQ(refusal("sm_80,sm_80"), "--target: names 'sm_80' twice");
   EXPECT_EQ(refusal("native,znver4"),
             "--target: expected at most one CPU, got 'native' and 'znver4'");

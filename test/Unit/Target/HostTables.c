@@ -172,4 +172,5 @@ const steep_tables steep_host_tables = {
     .gpu_target_count = 3,
     .gpu_targets = targets,
     .gpu = &steep_gpu_functions,
+    .cpu_kernels = 1,
 };

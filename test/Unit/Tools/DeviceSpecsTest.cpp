@@ -43,6 +43,10 @@ static bool multiplies(const ShippedRule &rule) {
          rule.text.find("geo.equidistant") != std::string::npos;
 }
 
+static bool mayUseGramForm(const ShippedRule &rule) {
+  return rule.text.find("form = \"auto\"") != std::string::npos;
+}
+
 /// All rules, those that several specs state in the same words once.
 static std::vector<Tried> listTried() {
   std::vector<Tried> tried;
@@ -204,11 +208,24 @@ protected:
   const ShippedRule &rule() const { return GetParam().rule; }
 
   CompiledSpec compile(Device *device) {
-    return compile(device, nameShapes(GetParam()));
+    return compile(device, nameShapes(GetParam()), "none,sm_80");
   }
-  CompiledSpec compile(Device *device, const NamedShapes &list) {
+  CompiledSpec compile(Device *device, const NamedShapes &list,
+                       const std::string &target) {
     return CompiledSpec(STEEP_TEST_SPECS "/" + rule().spec + ".mlir", list,
-                        {"native,sm_80", rule().name, device});
+                        {target, rule().name, device});
+  }
+
+  /// What a GPU measures of a step, the CPU measures.
+  void expectSameMeasures(const CompiledSpec &gpu) {
+    CompiledSpec host = compile(nullptr, nameShapes(GetParam()), "x86-64");
+    train(host, rule(), [](auto &&...) {});
+    const std::vector<double> &here = host.arguments.measures,
+                              &there = gpu.arguments.measures;
+    ASSERT_EQ(there.size(), here.size());
+    for (std::size_t i = 0; i < there.size(); ++i)
+      EXPECT_NEAR(there[i], here[i], 1e-5 * std::abs(here[i]))
+          << gpu.artefact->manifest().measures[i].name;
   }
 
   /// Whether the test ends here: a rule that only a CPU computes is refused by
@@ -217,7 +234,7 @@ protected:
     if (rule().text.find("geo.row_diameter") == std::string::npos ||
         rule().text.find("form = \"relax\"") != std::string::npos)
       return false;
-    EXPECT_ERROR(compile(nullptr, {{"m8x8", {8, 8}}}),
+    EXPECT_ERROR(compile(nullptr, {{"m8x8", {8, 8}}}, "none,sm_80"),
                  "a function of the host");
     return true;
   }
@@ -231,35 +248,22 @@ TEST_P(DeviceSpecs, AgreesWithTheReference) {
   ASSERT_TRUE(reference) << "add " << rule().spec << "." << rule().name
                          << " to ShippedRules.cpp";
   std::unique_ptr<Device> device = openChecked(findGpu());
-  CompiledSpec gpu = compile(device.get()), host = compile(nullptr);
-  const std::vector<Apart> here = compare(host, rule(), reference),
-                           there = compare(gpu, rule(), reference);
-  // Newton-Schulz enlarges small singular values, rounding errors with them, up
-  // to several hundredfold: where binary32 on the CPU is further from float64
-  // than the bound, so may be the GPU. Its norm is a binary32 sum besides, and
-  // steep schedules enlarge that rounding, too (seen: 1.8e-5, of one row). Few
-  // rounds of power iteration are only near to exact singular pairs.
-  const double tolerance = needsSpectrum(rule().spec, rule().name) ? 1e-2
-                           : multiplies(rule())                    ? 2e-5
-                                                                   : 1e-5;
-  double worst = 0, worstHere = 0;
-  ASSERT_EQ(there.size(), here.size());
-  for (std::size_t i = 0; i < there.size(); ++i) {
-    EXPECT_LT(there[i].distance, std::max(tolerance, 2 * here[i].distance))
-        << there[i].what << ", where the CPU is " << here[i].distance << " off";
-    // The CPU's own error says what can be asked, so it has a bound, too.
-    EXPECT_LT(here[i].distance, std::max(tolerance, 5e-5)) << here[i].what;
-    worst = std::max(worst, there[i].distance);
-    worstHere = std::max(worstHere, here[i].distance);
+  CompiledSpec gpu = compile(device.get());
+  // Few rounds of power iteration are only near to exact singular pairs. The
+  // Gram form ends in a product whose terms cancel: it loses the product of the
+  // schedule's first coefficients in units of the last place, 485 of them for
+  // five of Jordan's steps, on every machine (a CPU is 1.5e-5 off, too).
+  const double bound = needsSpectrum(rule().spec, rule().name) ? 1e-2
+                       : mayUseGramForm(rule())                ? 485 * 0x1p-24
+                                                               : 1e-5;
+  double worst = 0;
+  for (const Apart &apart : compare(gpu, rule(), reference)) {
+    EXPECT_LT(apart.distance, bound) << apart.what;
+    worst = std::max(worst, apart.distance);
   }
   RecordProperty("gpu", fmt::format("{:.1e}", worst));
-  RecordProperty("cpu", fmt::format("{:.1e}", worstHere));
-  const std::vector<double> &measured = gpu.arguments.measures;
-  ASSERT_EQ(measured.size(), host.arguments.measures.size());
-  for (std::size_t i = 0; i < measured.size(); ++i)
-    EXPECT_NEAR(measured[i], host.arguments.measures[i],
-                1e-5 * std::abs(measured[i]))
-        << gpu.artefact->manifest().measures[i].name;
+  if (gpu.arguments.measure)
+    expectSameMeasures(gpu);
   if (findGpu() == "simt")
     expectSameBits(gpu, rule(), [&](Device *d) { return compile(d); });
 }
@@ -278,9 +282,10 @@ INSTANTIATE_TEST_SUITE_P(Shipped, DeviceSpecs, testing::ValuesIn(listTried()),
 namespace {
 /// Muon whose products have bf16 operands, beside a reference that rounds the
 /// same operands; for sm_90a they run on warpgroups. One step of Newton-Schulz
-/// is the products alone. After five, binary32 and binary64 with the same
-/// roundings are up to 2e-2 apart: a number that falls to the other side of a
-/// tie changes all that follows.
+/// is the products alone. With each step more numbers fall to the other side of
+/// a tie and change all that follows: binary32 and binary64 with the same
+/// roundings are 2e-3 apart after three steps and 2e-2 after five
+/// (passes/NVPTX/RATIONALE.md).
 struct Rounded {
   const char *target;
   unsigned steps;
@@ -322,7 +327,7 @@ TEST_P(Bf16, AgreesWithARoundedReference) {
   text = std::regex_replace(text, std::regex("steps = 5"),
                             fmt::format("steps = {}", count));
   std::ofstream(spec) << text;
-  const std::string wanted = std::string("native,") + target;
+  const std::string wanted = std::string("none,") + target;
   auto compile = [&](Device *device) {
     return CompiledSpec(spec, {{"wide", {33, 65}}, {"square", {96, 96}}},
                         {wanted, "muon", device});
@@ -347,4 +352,5 @@ TEST_P(Bf16, AgreesWithARoundedReference) {
 INSTANTIATE_TEST_SUITE_P(Products, Bf16,
                          testing::Values(Rounded{"sm_80", 1, 1e-6},
                                          Rounded{"sm_90a", 1, 1e-6},
+                                         Rounded{"sm_80", 3, 1e-2},
                                          Rounded{"sm_80", 5, 3e-2}));

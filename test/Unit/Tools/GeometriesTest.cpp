@@ -282,10 +282,8 @@ TEST_P(Structure, TheNormIsThatOfWholeParameters) {
     fillNormal(spec.arguments.gradients[p], static_cast<unsigned>(p));
     gradients.push_back(toMatrix(spec.arguments.gradients[p]));
   }
-  // A GPU adds squares in FP32 where that loses nothing that counts.
   const double norm = reference::globalNorm(gradients);
-  EXPECT_NEAR(spec.step().gradNorm, norm,
-              norm * (GetParam() == "host" ? 1e-12 : 1e-7));
+  EXPECT_NEAR(spec.step().gradNorm, norm, norm * 1e-12);
   // A gradient that is not finite is found in any block.
   spec.arguments.gradients[2].f32()[2 * 12 * 16 + 5] = INFINITY;
   StepResult result = spec.step();

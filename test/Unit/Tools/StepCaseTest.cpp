@@ -37,6 +37,7 @@ static TemporaryFolder &scratch() {
 
 static void steepRun(std::vector<std::string> arguments) {
   ::setenv("XDG_CACHE_HOME", (scratch() / "cache").c_str(), 1);
+  ::setenv("STEEP_SIMT_OPTIMIZE", "0", 1); // each kernel runs once
   ChildResult result = runChild(STEEP_TEST_RUN, arguments);
   if (result.exitStatus != 0 || result.signal != 0)
     fail("steep-run failed: {}", result.errors);

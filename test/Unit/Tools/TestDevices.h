@@ -46,7 +46,8 @@ inline std::unique_ptr<Device> openUnchecked(bool ptx) {
   // Checks that another device asked for would be this one's too.
   ::unsetenv("STEEP_SIMT_CHECK");
   ::unsetenv("STEEP_SIMT_SEED");
-  return openDevice("simt", /*threads=*/1, SimtOptions{ptx, false, 0});
+  return openDevice("simt", /*threads=*/1,
+                    SimtOptions{ptx, false, 0, /*optimize=*/false});
 }
 
 } // namespace steep::test
