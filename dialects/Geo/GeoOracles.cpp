@@ -161,5 +161,6 @@ std::string RowDiameterOp::getHostCost() {
   return "at most " + steps + " Newton steps to a gap of " +
          geo::detail::str(getLargestGap()) +
          ", each of up to 250 products of pairs and a sweep over all pairs of "
-         "rows, V^2 d operations; seconds for some hundred rows";
+         "rows, V^2 d operations; seconds, late in a training tens of seconds, "
+         "for some hundred rows";
 }

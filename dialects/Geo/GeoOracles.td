@@ -40,7 +40,7 @@ def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
 
     | form | answer | serves |
     | --- | --- | --- |
-    | `exact` | cutting planes and primal-dual Newton steps, to a certified gap of at most `tolerance`, or what `steps` Newton steps reach | up to 4096 x 4096, in seconds for some hundred rows; a CPU |
+    | `exact` | cutting planes and primal-dual Newton steps, to a certified gap of at most `tolerance`, or what `steps` Newton steps reach | up to 4096 x 4096, in seconds for some hundred rows, tens of seconds on a gradient late in a training; a CPU |
     | `repair` | rows of 0.6 u_i, `steps` repairs of all pairs that are too long, a division by the exact diameter | up to 4194304 rows, some sweeps over all pairs; a CPU |
     | `relax` | `geo.common_ball`, by `geo-relax-row-diameter`; at least sqrt((k+1)/(2k)) of the decrease, k the rank of G, which stays visible as `geo.guarantee` | any size, any target |
 

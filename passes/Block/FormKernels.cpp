@@ -415,12 +415,12 @@ LogicalResult FormKernelsPass::checkHostCall(Operation *op) {
       return op->emitOpError("expected no slice of a matrix, but whole "
                              "matrices, which the function of the host reads");
   auto function = op->getParentOfType<func::FuncOp>();
+  auto host = cast<geo::HostKernelOpInterface>(op);
   remark::analysis(op->getLoc(), remark::RemarkOpts::name("Host")
                                      .category("block-form-kernels")
                                      .function(function.getName()))
-      << remark::add("{0}", (op->getName().getStringRef() + ": " +
-                             cast<geo::HostKernelOpInterface>(op).getHostCost())
-                                .str());
+      << remark::add("{0}: {1}; works in {2} bytes", op->getName(),
+                     host.getHostCost(), host.getWorkspaceBytes());
   return success();
 }
 
