@@ -160,7 +160,12 @@ Value OperandCopies::create(Value value, Kind kind) {
              b, loc, TypeRange{empty.getType()}, ValueRange{value},
              ValueRange{empty}, maps, loops,
              [&](OpBuilder &b, Location loc, ValueRange v) {
-               Value rounded = roundToBF16(b, loc, v[0]);
+               // AMX's processors have an instruction; what it takes as zero,
+               // denormal numbers, products do as well.
+               Value rounded =
+                   inRows ? arith::TruncFOp::create(b, loc, element, v[0])
+                                .getResult()
+                          : roundToBF16(b, loc, v[0]);
                linalg::YieldOp::create(b, loc, rounded);
              })
       .getResult(0);

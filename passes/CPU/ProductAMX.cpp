@@ -140,6 +140,29 @@ void ProductLoops::moveSums(StringRef name, const TileMemory &memory, Value row,
                   values.index(column, j * partColumns)}}});
 }
 
+/// Where a result lies row by row, its part above the diagonal is scattered
+/// over as many pages as it has rows; some rows are asked for in each step, so
+/// that stores need not wait for all of them later.
+void ProductLoops::askForMirror(const Slab &slab, const Tile &tile,
+                                Value step) {
+  if (!isSymmetric || !slab.isLast)
+    return;
+  int64_t count = llvm::divideCeil(amxMicro, slab.size / terms);
+  Value at = arith::MulIOp::create(builder, loc, step, values.constant(count));
+  Value first = arith::AddIOp::create(builder, loc, tile.column, at);
+  for (const TileMemory &memory : memories) {
+    if (memory.layout)
+      continue;
+    int64_t line = 8 * rowBytes / memory.elementType().getIntOrFloatBitWidth();
+    for (int64_t row = 0; row < count; ++row)
+      for (int64_t column = 0; column < amxMicro; column += line)
+        values.prefetch(
+            memory,
+            {{{values.index(first, row), values.index(tile.row, column)}}},
+            /*isWrite=*/true);
+  }
+}
+
 /// The slab's whole steps of terms, added to the sums in the registers.
 void ProductLoops::addTerms(const Slab &slab, const Tile &tile) {
   TileMemory left = *values.findMemory(product.getDpsInputs()[0]);
@@ -161,6 +184,7 @@ void ProductLoops::addTerms(const Slab &slab, const Tile &tile) {
       callAMX("tdpbf16ps",
               {firstSum + 2 * i + j, firstLeft + i, firstRight + j});
     };
+    askForMirror(slab, tile, arith::SubIOp::create(builder, loc, step, first));
     load(firstLeft, left, tile.row, term);
     load(firstRight, right, term, tile.column);
     load(firstRight + 1, right, term, values.index(tile.column, partColumns));

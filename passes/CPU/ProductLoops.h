@@ -107,6 +107,7 @@ private:
   void moveSums(StringRef name, const TileMemory &memory, Value row,
                 Value column);
   void addTerms(const Slab &slab, const Tile &tile);
+  void askForMirror(const Slab &slab, const Tile &tile, Value step);
   LogicalResult emitOnAMX(const Slab &slab, const Tile &tile);
   LogicalResult finishAMX(const Slab &slab, const Tile &tile,
                           const TileMemory &sums);

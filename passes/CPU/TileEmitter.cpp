@@ -240,11 +240,12 @@ void TileEmitter::store(Value value, const TileMemory &memory,
     memref::StoreOp::create(builder, loc, value, memory.memref, at);
 }
 
-void TileEmitter::prefetch(const TileMemory &memory, const TilePlace &place) {
+void TileEmitter::prefetch(const TileMemory &memory, const TilePlace &place,
+                           bool isWrite) {
   Values at = memory.layout.pairs ? addressPairs(memory, place)
                                   : address(memory, place.index);
-  memref::PrefetchOp::create(builder, loc, memory.memref, at,
-                             /*isWrite=*/false, /*localityHint=*/3,
+  memref::PrefetchOp::create(builder, loc, memory.memref, at, isWrite,
+                             /*localityHint=*/3,
                              /*isDataCache=*/true);
 }
 

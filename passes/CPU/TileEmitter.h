@@ -85,8 +85,10 @@ public:
   Value toVector(Value value, int64_t width);
   Value load(const TileMemory &memory, const TilePlace &place);
   void store(Value value, const TileMemory &memory, const TilePlace &place);
-  /// Asks for what `place` will be read from, which may be behind the memory.
-  void prefetch(const TileMemory &memory, const TilePlace &place);
+  /// Asks for what `place` will be read from, or written to; it may be behind
+  /// the memory.
+  void prefetch(const TileMemory &memory, const TilePlace &place,
+                bool isWrite = false);
   /// The address of the element at `place`, or of its pair, for instructions
   /// that no op stands for.
   Value pointer(const TileMemory &memory, const TilePlace &place);

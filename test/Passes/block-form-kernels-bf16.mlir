@@ -22,9 +22,11 @@
 
 // AMX reads left operands along their rows, so of X^T X it is X^T that is
 // rounded in rows, by a kernel of its own; panels have 32 columns, as its parts.
+// Its processors round in one instruction.
 // AMX-LABEL: func.func @chain_k0(
 // AMX-DAG:     memref<2x96x32xbf16>
 // AMX-DAG:     memref<2x48x32x2xbf16>
+// AMX:         arith.truncf %{{.*}} : f32 to bf16
 // AMX-LABEL: func.func @chain_k1(
 // AMX-SAME:    memref<96x64xf32>, %{{.*}}: memref<3x64x32xbf16>)
 // AMX-LABEL: func.func @chain_k2(
