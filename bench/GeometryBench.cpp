@@ -57,8 +57,8 @@ Options parse(int argc, char **argv) {
       if (std::strcmp(argv[i], name) == 0 && i + 1 < argc) {
         options.*member = std::atoll(argv[++i]);
         if (options.*member < 1)
-          fail("{} {} is not possible: a number of at least 1 is expected", name,
-               argv[i]);
+          fail("{} {} is not possible: a number of at least 1 is expected",
+               name, argv[i]);
         known = true;
         break;
       }

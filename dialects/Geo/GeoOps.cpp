@@ -252,6 +252,20 @@ static ParseResult refuseSetting(OpAsmParser &parser, SMLoc loc, StringRef name,
   return diag;
 }
 
+/// Parses a value of a setting of that kind, or one of another, which is for
+/// the caller to refuse.
+static ParseResult parseValue(OpAsmParser &parser, Attribute &value,
+                              SettingKind kind, StringRef name) {
+  std::string expected = (describe(kind) + " for '" + name + "'").str();
+  if (hasNumbers(kind))
+    return parseNumbers(parser, value, expected);
+  SMLoc loc = parser.getCurrentLocation();
+  OptionalParseResult parsed = parser.parseOptionalAttribute(value);
+  if (parsed.has_value())
+    return *parsed;
+  return parser.emitError(loc, "expected ") << expected;
+}
+
 /// Parses `name` or `name = value` of an op. A name with a dot belongs to a
 /// dialect and is left alone.
 static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
@@ -269,8 +283,7 @@ static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
     return parser.emitError(loc, "setting '") << name << "' is given twice";
   if (succeeded(parser.parseOptionalEqual())) {
     loc = parser.getCurrentLocation();
-    if (hasNumbers(kind) ? parseNumbers(parser, value)
-                         : parser.parseAttribute(value))
+    if (parseValue(parser, value, kind, name))
       return failure();
   }
   Attribute converted = isForeign ? value : convertSetting(kind, value);

@@ -8,6 +8,7 @@
 #include "dialects/Geo/GeoDetail.h"
 #include "lib/Schedules/RowDiameter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 
@@ -61,6 +62,32 @@ static LogicalResult verifySize(RowDiameterOp op) {
   return diagnostic;
 }
 
+/// Whether a radius is a learning rate, or another number of at least 0, times
+/// constants whose product is negative.
+static bool isFlipped(Value radius) {
+  bool isNegative = false;
+  APFloat factor(0.0f);
+  while (Operation *op = radius.getDefiningOp()) {
+    if (auto scale = dyn_cast<ShapeScaleOp>(op)) {
+      radius = scale.getRadius();
+    } else if (auto negated = dyn_cast<arith::NegFOp>(op)) {
+      isNegative = !isNegative;
+      radius = negated.getOperand();
+    } else if (auto product = dyn_cast<arith::MulFOp>(op)) {
+      bool isRight = matchPattern(product.getRhs(), m_ConstantFloat(&factor));
+      if (!isRight && !matchPattern(product.getLhs(), m_ConstantFloat(&factor)))
+        break;
+      isNegative ^= factor.isNegative() && !factor.isZero();
+      radius = isRight ? product.getLhs() : product.getRhs();
+    } else {
+      break;
+    }
+  }
+  if (matchPattern(radius, m_ConstantFloat(&factor)))
+    isNegative ^= factor.isNegative() && !factor.isZero();
+  return isNegative;
+}
+
 /// A radius that the spec writes down is checked where it stands.
 static LogicalResult verifyRadius(RowDiameterOp op) {
   if (op.isRelaxed() && !op.getRadius().getType().isF32())
@@ -68,18 +95,24 @@ static LogicalResult verifyRadius(RowDiameterOp op) {
                           "f32, but got ")
            << op.getRadius().getType();
   APFloat radius(0.0f);
-  if (!matchPattern(op.getRadius(), m_ConstantFloat(&radius)) ||
-      (radius.isFinite() && (!radius.isNegative() || radius.isZero())))
-    return success();
-  return op.emitOpError("expected a finite radius of at least 0, but got ")
-         << geo::detail::str(radius.convertToFloat());
+  if (matchPattern(op.getRadius(), m_ConstantFloat(&radius))) {
+    if (radius.isFinite() && (!radius.isNegative() || radius.isZero()))
+      return success();
+    return op.emitOpError("expected a finite radius of at least 0, but got ")
+           << geo::detail::str(radius.convertToFloat());
+  }
+  if (isFlipped(op.getRadius()))
+    return op.emitOpError("expected a radius of at least 0, but got a number "
+                          "times a negative one");
+  return success();
 }
 
 /// What a form makes no use of is refused, not ignored.
 static LogicalResult verifySettings(RowDiameterOp op) {
   double tolerance = op.getLargestGap();
-  if (!(tolerance > 0 && tolerance < 1))
-    return op.emitOpError("expected tolerance in (0, 1), but got ")
+  // What FP64 can tell from nothing.
+  if (!(tolerance >= 1e-12 && tolerance < 1))
+    return op.emitOpError("expected tolerance in [1e-12, 1), but got ")
            << geo::detail::str(tolerance);
   if (op.getTolerance() && op.getForm() != "exact")
     return op.emitOpError("with form = \"")

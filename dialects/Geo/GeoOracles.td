@@ -40,7 +40,7 @@ def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
 
     | form | answer | serves |
     | --- | --- | --- |
-    | `exact` | cutting planes and primal-dual Newton steps, to a certified gap of at most `tolerance`, or what `steps` Newton steps reach | up to 4096 x 4096, in seconds for some hundred rows, tens of seconds on a gradient late in a training; a CPU |
+    | `exact` | cutting planes and primal-dual Newton steps, to a certified gap of at most `tolerance` (1e-12 or more), or what `steps` Newton steps reach | up to 4096 x 4096, in seconds for some hundred rows, tens of seconds on a gradient late in a training; a CPU |
     | `repair` | rows of 0.6 u_i, `steps` repairs of all pairs that are too long, a division by the exact diameter | up to 4194304 rows, some sweeps over all pairs; a CPU |
     | `relax` | `geo.common_ball`, by `geo-relax-row-diameter`; at least sqrt((k+1)/(2k)) of the decrease, k the rank of G, which stays visible as `geo.guarantee` | any size, any target |
 
@@ -59,8 +59,8 @@ def Geo_RowDiameterOp : Geo_Op<"row_diameter", Geo_OracleTraits<
     `repair`, and `tolerance`, of `exact` alone, 1e-6.
 
     The radius is any number that the rule has, a constant of at least 0, or
-    computed (`lr rho`); one that turns out to be negative or not finite has no
-    answer, and S is NaN. A function of the host reads a computed one from
+    computed (`lr rho`); one with a negative factor is refused. What turns out to
+    be negative or not finite has no answer of the solvers, and S is NaN. A function of the host reads a computed one from
     memory: `block-form-kernels` makes it a `tensor<f32>`.
 
     Source: arXiv:2608.22253, the row-diameter oracle, its dual and the

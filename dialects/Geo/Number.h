@@ -21,8 +21,9 @@ namespace mlir::geo {
 
 /// Parses a number that is not a count, as f64: `0.95`, `0`, `1.0e-2`, or the
 /// bits of a double, `0x3FE0000000000000`. An attribute of another sort is
-/// handed back as it is.
-inline ParseResult parseNumber(AsmParser &parser, Attribute &value) {
+/// handed back as it is; where there is none, the error says what is expected.
+inline ParseResult parseNumber(AsmParser &parser, Attribute &value,
+                               const Twine &expected = "a number") {
   SMLoc loc = parser.getCurrentLocation();
   // How a number is spelt is lost once it is an attribute. Source buffers end
   // in a zero.
@@ -43,7 +44,7 @@ inline ParseResult parseNumber(AsmParser &parser, Attribute &value) {
                                  "exponent, as in 1.0e-2");
   OptionalParseResult parsed = parser.parseOptionalAttribute(value);
   if (!parsed.has_value())
-    return parser.emitError(loc, "expected a number");
+    return parser.emitError(loc, "expected ") << expected;
   if (failed(*parsed))
     return failure();
   auto integer = dyn_cast<IntegerAttr>(value);
@@ -55,13 +56,15 @@ inline ParseResult parseNumber(AsmParser &parser, Attribute &value) {
 }
 
 /// The same, or a list of such, `[[2, -1.5, 0.5], ...]`.
-inline ParseResult parseNumbers(AsmParser &parser, Attribute &value) {
+inline ParseResult parseNumbers(AsmParser &parser, Attribute &value,
+                                const Twine &expected) {
   if (failed(parser.parseOptionalLSquare()))
-    return parseNumber(parser, value);
+    return parseNumber(parser, value, expected);
   SmallVector<Attribute> elements;
   if (failed(parser.parseOptionalRSquare()) &&
-      (parser.parseCommaSeparatedList(
-           [&] { return parseNumbers(parser, elements.emplace_back()); }) ||
+      (parser.parseCommaSeparatedList([&] {
+        return parseNumbers(parser, elements.emplace_back(), expected);
+      }) ||
        parser.parseRSquare()))
     return failure();
   value = parser.getBuilder().getArrayAttr(elements);

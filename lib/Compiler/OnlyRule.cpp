@@ -38,10 +38,11 @@ groupNamed(optim::SpecOp spec, StringRef rule, StringRef name) {
     users += (users.empty() ? "" : ", ") + group.getGroupName().str();
   }
   return llvm::createStringError(
-      users.empty() ? "no group uses rule @" + rule + ", but --only-group is '" +
-                          name + "'"
+      users.empty() ? "no group uses rule @" + rule +
+                          ", but --only-group is '" + name + "'"
                     : "expected --only-group to be one of those that use rule "
-                      "@" + rule + " (" + users + "), got '" + name + "'");
+                      "@" +
+                          rule + " (" + users + "), got '" + name + "'");
 }
 
 /// The group that uses the rule, which gets every parameter. Where several

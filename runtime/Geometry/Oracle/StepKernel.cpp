@@ -106,9 +106,8 @@ extern "C" void steep_kernel_measure_covering(void *const *slots, int64_t begin,
   // D/2 <= rad <= sqrt(k/(2 (k+1))) D, by Jung's theorem; NaN stays.
   const Measure measure = s.measure();
   const double diameter = measureDiameter(measure);
-  const double k = static_cast<double>(measure.rows - 1 < measure.columns
-                                           ? measure.rows - 1
-                                           : measure.columns);
+  const double k = static_cast<double>(
+      measure.rows - 1 < measure.columns ? measure.rows - 1 : measure.columns);
   const double jung = __builtin_sqrt(k / (2 * (k + 1))) * (1 + 1e-12);
   lower = lower < diameter / 2 ? diameter / 2 : lower;
   upper = upper > jung * diameter ? jung * diameter : upper;

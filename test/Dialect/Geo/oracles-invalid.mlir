@@ -9,7 +9,7 @@ func.func @form(%g: tensor<8x4xf32>, %r: f32) {
 // -----
 
 func.func @tolerance(%g: tensor<8x4xf32>, %r: f32) {
-  // expected-error @+1 {{expected tolerance in (0, 1), but got 0}}
+  // expected-error @+1 {{expected tolerance in [1e-12, 1), but got 0}}
   %s:3 = geo.row_diameter %g radius(%r) {form = "exact", tolerance = 0} : tensor<8x4xf32>
   return
 }
@@ -35,6 +35,17 @@ func.func @tolerance_of_repair(%g: tensor<8x4xf32>, %r: f32) {
 func.func @negative_radius(%g: tensor<8x4xf32>) {
   %r = arith.constant -1.0 : f32
   // expected-error @+1 {{expected a finite radius of at least 0, but got -1}}
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @flipped_radius(%g: tensor<8x4xf32>, %lr: f32) {
+  %rho = arith.constant -50.0 : f32
+  %size = arith.mulf %rho, %lr : f32
+  %r = geo.shape_scale %size, %g : tensor<8x4xf32>
+  // expected-error @+1 {{expected a radius of at least 0, but got a number times a negative one}}
   %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<8x4xf32>
   return
 }

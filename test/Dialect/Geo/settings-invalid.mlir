@@ -146,6 +146,30 @@ func.func @integer_beta(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 
 // -----
 
+func.func @bare_word(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
+  // expected-error@+1 {{expected a string or a list of triples for 'schedule'}}
+  %0 = geo.spectral %w radius(%r) {schedule = jordan, steps = 5}
+  return
+}
+
+// -----
+
+func.func @bare_kind(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
+  // expected-error@+1 {{expected a string for 'kind'}}
+  %0 = geo.shape_scale %r, %w {kind = ratio}
+  return
+}
+
+// -----
+
+func.func @no_value(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
+  // expected-error@+1 {{expected a float (f64) for 'beta'}}
+  %0 = geo.ema %w, %w {beta = }
+  return
+}
+
+// -----
+
 func.func @missing_beta(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
   // expected-error@+1 {{'geo.ema' op requires attribute 'beta'}}
   %0 = geo.ema %w, %w
