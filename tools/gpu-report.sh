@@ -2,8 +2,10 @@
 # On a machine with an NVIDIA GPU: builds what is missing, runs the tests that need
 # the GPU, and prints one table of what every kernel reaches.
 #
-#   tools/gpu-report.sh [--no-install] [--build DIR] [--params FILE] [--spec FILE] [--dry-run]
+#   tools/gpu-report.sh [--no-install] [--no-build] [--build DIR] [--params FILE] [--spec FILE]
+#                       [--tests REGEX] [--dry-run]
 #
+# --no-build takes what --build DIR holds; --tests chooses among the tests (Execution/CUDA).
 # --dry-run goes through all of it without a card, with the emulated GPU in the place of
 # the driver and a small model: it shows that script and tests work; its times mean nothing.
 # The table goes to standard output; PyTorch and Triton are compared with where
@@ -12,22 +14,23 @@ set -euo pipefail
 # shellcheck source=tools/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-install=1 dry=0 build=$steep_root/build spec=$steep_root/specs/paper.mlir
+install=1 builds=1 dry=0 tests=Execution/CUDA build=$steep_root/build spec=$steep_root/specs/paper.mlir
 params=
 while [ $# -gt 0 ]; do
   case $1 in
     --no-install) install=0 ;;
+    --no-build) builds=0 ;;
     --dry-run) dry=1 ;;
-    --build | --params | --spec)
+    --build | --params | --spec | --tests)
       [ $# -gt 1 ] || steep_die "$1 needs a value"
       declare "${1#--}=$2"
       shift
       ;;
     -h | --help)
-      sed -n '2,11s/^# \{0,1\}//p' "$0"
+      sed -n '2,13s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
-    *) steep_die "unknown option '$1'; expected --no-install, --dry-run, --build DIR, --params FILE or --spec FILE" ;;
+    *) steep_die "unknown option '$1'; expected --no-install, --no-build, --dry-run, --build DIR, --params FILE, --spec FILE or --tests REGEX" ;;
   esac
   shift
 done
@@ -36,17 +39,19 @@ done
 
 [ -e /dev/nvidia0 ] || [ $dry = 1 ] ||
   steep_die "found no NVIDIA GPU (/dev/nvidia0); --dry-run needs none"
-[ $install = 0 ] || steep_install "${steep_packages[@]}"
-flags=()
-[ $install = 1 ] || flags=(--no-install)
-"$steep_root/tools/fetch-cuda.sh" "$build/cuda" "${flags[@]}" >&2 ||
-  steep_say "Without ptxas the driver compiles the PTX" >&2
+if [ $builds = 1 ]; then
+  [ $install = 0 ] || steep_install "${steep_packages[@]}"
+  flags=()
+  [ $install = 1 ] || flags=(--no-install)
+  "$steep_root/tools/fetch-cuda.sh" "$build/cuda" "${flags[@]}" >&2 ||
+    steep_say "Without ptxas the driver compiles the PTX" >&2
 
-steep_say "Building in $build" >&2
-[ -e "$build/build.ninja" ] || steep_configure "$build"
-targets=(steepc steep-run steep-train DeviceSpecsTests GeometriesTests)
-[ $dry = 0 ] || targets+=(steep-simt)
-steep_build "$build" "${targets[@]}" >&2
+  steep_say "Building in $build" >&2
+  [ -e "$build/build.ninja" ] || steep_configure "$build"
+  targets=(steepc steep-run steep-train DeviceSpecsTests GeometriesTests)
+  [ $dry = 0 ] || targets+=(steep-simt)
+  steep_build "$build" "${targets[@]}" >&2
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -65,7 +70,7 @@ fi
 status=0
 steep_say "Tests that need the GPU" >&2
 lit=$(command -v lit || echo /usr/lib/llvm-22/bin/lit)
-"$lit" -sv --timeout=600 "$build/test" --filter='Execution/CUDA' >&2 || status=1
+"$lit" -v --timeout=600 "$build/test" --filter="$tests" >&2 || status=1
 
 "$build/bin/steepc" "$spec" --params "$params" --target "$target" -o "$work/artefact"
 ${CC:-cc} -std=gnu99 -O2 -shared -fPIC "$steep_root/bench/CudaTimer.c" -o "$work/libtimer.so" -ldl

@@ -51,6 +51,9 @@ class Kernels:
                 continue
             text = re.sub(r"\b" + name[1] + r"(?=\W|_)", "NAME", part)
             key = re.sub(r"0[fd][0-9A-F]+|\$L__BB\d+", "#", text)
+            # Numbers of instructions, not those of directives; the comment that names
+            # the next kernel.
+            key = re.sub(r"\+?(?<=[ +])-?\d+(?=[;,\]])|\s*//.*", "", key)
             if key not in self.texts:
                 self.texts[key] = text
                 self.labels[key] = f"{label} {name[1]}"
@@ -81,10 +84,16 @@ class Kernels:
                 for i, stores, loads, used in found}
 
 
-def with_dot(folder, spec, dot):
-    path = os.path.join(folder, f"{dot}.mlir")
-    with open(spec) as source, open(path, "w") as file:
-        file.write(re.sub(r"(geo.spectral %\w+ radius\(%\w+\))", rf"\1 dot({dot})", source.read()))
+def shorten(folder, spec, steps, dot=None):
+    """The spec with so many steps of Newton-Schulz, whose kernels are alike, and a `dot`."""
+    path = os.path.join(folder, f"{dot or 'short'}.mlir")
+    with open(spec) as source:
+        text = re.sub(r'schedule = "(?!samuon)\w+",\s*steps = \d+(,\s*safety = [\d.]+)?',
+                      f'schedule = "jordan", steps = {steps}', source.read())
+    if dot:
+        text = re.sub(r"(geo.spectral %\w+ radius\(%\w+\))", rf"\1 dot({dot})", text)
+    with open(path, "w") as file:
+        file.write(text)
     return path
 
 
@@ -99,11 +108,12 @@ with tempfile.TemporaryDirectory() as folder:
                 continue
             known.add(body)
             multiplies = "geo.spectral" in body or "geo.equidistant" in body
-            kernels.add(compile_ptx(folder, spec, rule, PRODUCTS if multiplies else ROWS),
+            kernels.add(compile_ptx(folder, shorten(folder, spec, 1) if multiplies else spec, rule,
+                                    PRODUCTS if multiplies else ROWS),
                         os.path.basename(spec))
         if os.path.basename(spec) == "paper.mlir":
             for dot in "ieee", "tf32x3", "bf16":
-                kernels.add(compile_ptx(folder, with_dot(folder, spec, dot), "muon", TILES), dot,
+                kernels.add(compile_ptx(folder, shorten(folder, spec, 2, dot), "muon", TILES), dot,
                             products=True)
     for target in sys.argv[1].split(","):
         facts = kernels.assemble(target, folder, dict.fromkeys(kernels.texts))
