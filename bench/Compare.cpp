@@ -57,7 +57,7 @@ static double seconds(const std::function<void()> &body) {
 
 static void compare(benchmark::State &state, const Comparison &what,
                     const Pair &pair) {
-  std::vector<double> ours, others;
+  std::vector<double> ours, others, both;
   pair.ours(); // pages, caches, threads
   pair.other();
   for (auto _ : state) {
@@ -68,9 +68,16 @@ static void compare(benchmark::State &state, const Comparison &what,
     ours.push_back(seconds(pair.ours));
     if (first)
       others.push_back(seconds(pair.other));
+    if (pair.both)
+      both.push_back(seconds(pair.both));
     state.SetIterationTime(ours.back());
   }
-  const double our = median(ours), other = median(others);
+  double our = median(ours), other = median(others);
+  if (pair.both) {
+    state.counters["whole_ratio"] = our / other;
+    our -= median(both);
+    other -= median(both);
+  }
   state.counters["ours_ms"] = our * 1e3;
   state.counters["other_ms"] = other * 1e3;
   state.counters["ratio"] = our / other;

@@ -32,6 +32,9 @@ double median(std::vector<double> values);
 /// Two ways to do the same work, one call each.
 struct Pair {
   std::function<void()> ours, other;
+  /// NULL, or what both do beside that: its time is taken off both, and the
+  /// counter whole_ratio has the ratio with it.
+  std::function<void()> both = nullptr;
 };
 
 /// How a comparison is made and what stands beside its figures.

@@ -33,8 +33,10 @@ constexpr int64_t vocabulary = 50257;
 
 /// A rule of Inputs/rows.mlir for one matrix, and arrays for its twin.
 struct Work {
-  Work(const std::string &rule, const std::string &facts, int64_t columns)
-      : step(writeSpec(rule, facts), {{"w", {vocabulary, columns}}}, threads()),
+  Work(const std::string &rule, const std::string &facts, int64_t columns,
+       bool clips = false)
+      : step(writeSpec(rule, facts, clips), {{"w", {vocabulary, columns}}},
+             threads()),
         twins(rowTwins(target().c_str())) {
     const Manifest::Group &group = step.manifest().groups.front();
     weight = step.parameters[0].clone();
@@ -57,13 +59,16 @@ struct Work {
   }
 
   static std::string writeSpec(const std::string &rule,
-                               const std::string &facts) {
+                               const std::string &facts, bool clips) {
     const std::filesystem::path folder =
         std::filesystem::temp_directory_path() / "steep-bench-specs";
     std::filesystem::create_directories(folder);
-    const std::string path = (folder / (rule + facts + ".mlir")).string();
-    std::string text = "optim.spec @rows { optim.group @all [\"*\"] uses @" +
-                       rule + " lr 1.0e-3 ";
+    const std::string path =
+        (folder / (rule + facts + (clips ? "-clip" : "") + ".mlir")).string();
+    std::string text = "optim.spec @rows ";
+    if (clips)
+      text += "clip(#optim.global_norm<1.0>) ";
+    text += "{ optim.group @all [\"*\"] uses @" + rule + " lr 1.0e-3 ";
     if (rule != "momentum" && rule != "center")
       text += "wd 0.1 ";
     if (!facts.empty())
@@ -150,11 +155,9 @@ using Update = void (*)(Work &);
 
 /// `passes`: reads and writes of a whole matrix that the update cannot avoid.
 void addRule(const std::string &rule, const std::string &facts, int64_t columns,
-             double passes, double bound, Update twin,
-             const std::string &shown = "") {
+             double passes, double bound, Update twin) {
   Comparison what;
-  what.name = fmt::format("rows/{}/{}x{}", shown.empty() ? rule : shown,
-                          vocabulary, columns);
+  what.name = fmt::format("rows/{}/{}x{}", rule, vocabulary, columns);
   what.other = "plain C++ loop";
   what.bound = bound;
   what.work = passes * 4 * double(vocabulary * columns);
@@ -166,22 +169,45 @@ void addRule(const std::string &rule, const std::string &facts, int64_t columns,
   });
 }
 
+/// Whole steps of a rule that projects: the norm's pass over the gradient works
+/// for the projection, too.
+void addStep(const std::string &rule, double passes, Update twin,
+             const std::string &shown) {
+  Comparison what;
+  what.name = fmt::format("rows/{}/{}x512", shown, vocabulary);
+  what.other = "plain C++ loops, with the norm";
+  what.work = passes * 4 * double(vocabulary) * 512;
+  what.unit = "B";
+  addComparison(what, [=] {
+    auto work = std::make_shared<Work>(rule, "", 512);
+    work->check([=] { twin(*work); });
+    return Pair{[=] { work->step.step(); },
+                [=] {
+                  work->sumSquares();
+                  twin(*work);
+                }};
+  });
+}
+
 constexpr const char *bothFacts = "#geo.zero_column_sum, #geo.shift_invariant";
 
 /// What the projections cost: the compiled update beside the compiled one
-/// without them.
+/// without them. Of whole steps, since the norm's pass over the gradient may work
+/// for the update; what plain RowNorm's norm takes is taken off both.
 void addProjection(const std::string &shown, const std::string &facts,
-                   double bound) {
+                   bool clips, double bound) {
   Comparison what;
-  what.name = fmt::format("rows/{}/{}x512", shown, vocabulary);
+  what.name = fmt::format("rows/{}{}/{}x512", shown, clips ? "_clipped" : "",
+                          vocabulary);
   what.other = "compiled plain RowNorm";
   what.bound = bound;
   what.work = 6 * 4 * double(vocabulary) * 512;
   what.unit = "B";
   addComparison(what, [=] {
-    auto ours = std::make_shared<Work>("rownorm", facts, 512);
-    auto plain = std::make_shared<Work>("rownorm", bothFacts, 512);
-    return Pair{[=] { ours->step.apply(); }, [=] { plain->step.apply(); }};
+    auto ours = std::make_shared<Work>("rownorm", facts, 512, clips);
+    auto plain = std::make_shared<Work>("rownorm", bothFacts, 512, clips);
+    return Pair{[=] { ours->step.step(); }, [=] { plain->step.step(); },
+                [=] { plain->step.prepare(); }};
   });
 }
 
@@ -203,13 +229,14 @@ void addAll() {
   addRule("adamw", "", 512, 7, 1.05, [](Work &w) { w.run(w.twins.adamw); });
   addRule("lion", "", 512, 5, 0, [](Work &w) { w.run(w.twins.lion); });
   addRule("momentum", "", 512, 5, 0, [](Work &w) { w.run(w.twins.momentum); });
-  addRule("center", "", 512, 4, 0, [](Work &w) { w.center(); });
+  addStep("center", 4, [](Work &w) { w.center(); }, "center");
   addSquares();
-  addRule(
-      "rownorm", "", 512, 6, 0, [](Work &w) { w.projected(); }, "projected");
-  addProjection("projected_over_plain", "", 1.35);
-  addProjection("inner_over_plain", "#geo.shift_invariant", 1.35);
-  addProjection("outer_over_plain", "#geo.zero_column_sum", 1.35);
+  addStep("rownorm", 7, [](Work &w) { w.projected(); }, "projected");
+  for (bool clips : {false, true}) {
+    addProjection("projected_over_plain", "", clips, 1.35);
+    addProjection("inner_over_plain", "#geo.shift_invariant", clips, 1.35);
+    addProjection("outer_over_plain", "#geo.zero_column_sum", clips, 1.35);
+  }
   for (int64_t columns : {500, 513, 768, 1000})
     addRule("rownorm", bothFacts, columns, 5, 0, rowNorm);
 }

@@ -31,14 +31,16 @@ static LogicalResult verifySignatureAttr(Operation *op, NamedAttribute attr) {
   if (name == kRoleAttr) {
     if (!value || !llvm::is_contained({"weight", "gradient", "state", "lr",
                                        "wd", "clip", "step", "update",
-                                       "squares", "measure", "workspace"},
+                                       "squares", "gradient_mean", "measure",
+                                       "workspace"},
                                       value.getValue()))
       return fail() << "the role of an argument or result, but got "
                     << attr.getValue();
   } else if (name == kConventionAttr) {
-    if (!value ||
-        !llvm::is_contained({"sum", "ema", "adam", "other"}, value.getValue()))
-      return fail() << "\"sum\", \"ema\", \"adam\" or \"other\", but got "
+    if (!value || !llvm::is_contained({"sum", "ema", "adam", "mean", "other"},
+                                      value.getValue()))
+      return fail() << "\"sum\", \"ema\", \"adam\", \"mean\" or \"other\", but "
+                       "got "
                     << attr.getValue();
   } else if (name == kBetaAttr) {
     auto beta = dyn_cast<FloatAttr>(attr.getValue());

@@ -36,9 +36,9 @@ def Optim_Dialect : Dialect {
 
     | attribute          | on                | value |
     | ------------------ | ----------------- | ----- |
-    | `optim.role`       | argument, result  | `"weight"`, `"gradient"`, `"state"`, `"lr"`, `"wd"`, `"clip"`, `"step"`, `"update"`, `"squares"`, `"workspace"` |
+    | `optim.role`       | argument, result  | `"weight"`, `"gradient"`, `"state"`, `"lr"`, `"wd"`, `"clip"`, `"step"`, `"update"`, `"squares"`, `"gradient_mean"` (its mean row), `"measure"`, `"workspace"` |
     | `optim.state`      | state argument    | the name of the state, `"momentum_buffer"` |
-    | `optim.convention` | state argument    | how the state is averaged: `"sum"`, `"ema"`, `"adam"`, `"other"` |
+    | `optim.convention` | state argument    | how the state is averaged: `"sum"`, `"ema"`, `"adam"`, `"other"`; `"mean"`: it is the mean row of another state |
     | `optim.beta`       | state argument    | the weight of what was averaged before, where it is one constant |
     | `optim.rule`       | function          | the name of the rule it was made from |
     | `optim.count`      | function          | number of matrices in its batch |

@@ -342,6 +342,10 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
     compute them as well, without and with the increment, and the measures in
     their order.
 
+    Where states are mean rows of other states (convention `"mean"`), `refresh`
+    names the function that computes them from those: it takes all states of the
+    update and returns them. `squares` gives the gradient's mean row then, too.
+
     A matrix may be a part of its parameter: `rows` gives the first row of each,
     in the parameter seen as one matrix, and `columns` the first column. Each is
     left out where all start at 0, as a parameter that is one matrix does.
@@ -367,9 +371,11 @@ def Optim_BatchOp : Optim_Op<"batch", [HasParent<"SpecOp">]> {
                        OptionalAttr<DenseI64ArrayAttr>:$columns,
                        OptionalAttr<FlatSymbolRefAttr>:$measured,
                        OptionalAttr<FlatSymbolRefAttr>:$measured_update,
-                       OptionalAttr<StrArrayAttr>:$measures);
+                       OptionalAttr<StrArrayAttr>:$measures,
+                       OptionalAttr<FlatSymbolRefAttr>:$refresh);
   let assemblyFormat = [{
-    $function `update` $update `squares` $squares $parameters (`rows` $rows^)?
+    $function `update` $update `squares` $squares (`refresh` $refresh^)?
+    $parameters (`rows` $rows^)?
     (`columns` $columns^)?
     (`measured` $measured^ `,` $measured_update $measures)? attr-dict
   }];

@@ -285,6 +285,7 @@ Error Compilation::lower() {
   pipeline.fma = cpu.has("fma");
   pipeline.dotBF16 = cpu.has("avx512bf16");
   pipeline.amx = cpu.hasAMX();
+  pipeline.carryMeans = gpus.empty();
   if (Error error = dumpModule("0-spec.mlir"))
     return error;
   if (Error error = runStage("1-optim", Stage::Optim,
@@ -363,6 +364,7 @@ Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
   };
   PipelineOptions pipeline;
   pipeline.wgmma = gpu.name == "sm_90a";
+  pipeline.carryMeans = false;
   pipeline.gpu = gpu.name;
   if (Error error = stage("3-block", [&](OpPassManager &pm) {
         buildGeometryPipeline(pm, pipeline);

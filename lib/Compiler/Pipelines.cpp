@@ -36,6 +36,8 @@ void steepc::buildGeometryPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(geo::createRelaxRowDiameter());
   pm.addNestedPass<func::FuncOp>(geo::createInferCentering());
   pm.addPass(createCanonicalizerPass());
+  if (options.carryMeans)
+    pm.addPass(geo::createCarryMeans());
   pm.addNestedPass<func::FuncOp>(
       geo::createExpandSpectral(geo::ExpandSpectralOptions{options.padTo}));
   pm.addNestedPass<func::FuncOp>(geo::createExpandCentering());
@@ -133,13 +135,16 @@ struct TextOptions : PassPipelineOptions<TextOptions> {
                        llvm::cl::desc("whether pairs of BF16 are multiplied "
                                       "and added to FP32"),
                        llvm::cl::init(PipelineOptions().dotBF16)};
-
+  Option<bool> carryMeans{
+      *this, "carry-means",
+      llvm::cl::desc("whether mean rows of states become states (on CPUs)"),
+      llvm::cl::init(PipelineOptions().carryMeans)};
   Option<bool> amx{*this, "amx",
                    llvm::cl::desc("whether tiles of BF16 are multiplied (AMX)"),
                    llvm::cl::init(PipelineOptions().amx)};
 
   PipelineOptions get() const {
-    return {lanes, registers, l2, padTo, wgmma, fma, dotBF16, amx};
+    return {lanes, registers, l2, padTo, wgmma, fma, dotBF16, amx, carryMeans};
   }
 };
 } // namespace
@@ -160,7 +165,9 @@ static void buildToCPU(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildToGPU(OpPassManager &pm, const PipelineOptions &options) {
-  buildToGeometry(pm, options);
+  PipelineOptions geometry = options;
+  geometry.carryMeans = false;
+  buildToGeometry(pm, geometry);
   buildGPUPipeline(pm, options);
 }
 

@@ -35,6 +35,10 @@ struct PipelineOptions {
   bool dotBF16 = false;
   /// Whether tiles of BF16 are multiplied and added to FP32 (AMX).
   bool amx = false;
+  /// Whether mean rows of states become states, so that projections need no
+  /// pass of their own. Functions for GPUs have none: a step there takes the
+  /// gradient's norm alone. All targets of an artefact have the same states.
+  bool carryMeans = true;
   /// The GPU's name, for errors.
   std::string gpu = "";
 };

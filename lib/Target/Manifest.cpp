@@ -25,7 +25,8 @@ double leastBytes(const Plan &plan, const Batch &batch) {
     const Parameter &parameter = plan.parameters[index];
     double row = 16.0 * batch.matrixColumns;
     for (const State &state : parameter.states)
-      row += 8.0 * batch.columnsOf(parameter, state);
+      if (!state.isMean())
+        row += 8.0 * batch.columnsOf(parameter, state);
     bytes += row * batch.matrixRows;
   }
   return bytes;

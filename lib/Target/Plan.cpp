@@ -152,6 +152,7 @@ LogicalResult StepReader::readArguments() {
                     .Case("state", SlotKind::State)
                     .Case("update", SlotKind::Update)
                     .Case("squares", SlotKind::Squares)
+                    .Case("gradient_mean", SlotKind::GradientMean)
                     .Case("measure", SlotKind::Measure)
                     .Case("workspace", SlotKind::Workspace)
                     .Case("lr", SlotKind::LR)
@@ -451,6 +452,9 @@ void PlanReader::readWholeStates() {
   for (Parameter &parameter : plan.parameters) {
     const Batch &batch = plan.batches[parameter.batch];
     for (State &state : parameter.states) {
+      // Only of parameters that are one matrix.
+      if (state.isMean())
+        continue;
       if (state.columns == batch.matrixColumns) {
         state.shape = parameter.shape;
         state.columns = parameter.columns;
@@ -529,6 +533,12 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
   batch.squares = *squares;
   if (failed(readMeasured(op, batch)))
     return failure();
+  if (op.getRefresh()) {
+    auto refresh = readFunction(*op.getRefresh(), op);
+    if (failed(refresh))
+      return failure();
+    batch.refresh = *refresh;
+  }
   auto function = symbols.lookup<func::FuncOp>(op.getFunction());
   std::vector<State> states;
   if (failed(readStates(function, states)))
@@ -548,7 +558,9 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
       count, std::max({matrixBytes(plan.functions[*plain]),
                        matrixBytes(plan.functions[*withUpdate]),
                        matrixBytes(plan.functions[batch.measured]),
-                       matrixBytes(plan.functions[batch.measuredWithUpdate])}));
+                       matrixBytes(plan.functions[batch.measuredWithUpdate]),
+                       matrixBytes(plan.functions[batch.refresh.value_or(
+                           batch.plain)])}));
   batch.squaresWave = waveOf(count, matrixBytes(plan.functions[*squares]));
   plan.batches.push_back(std::move(batch));
   return success();
@@ -557,6 +569,13 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
 LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
   int64_t count = plan.parameters.size();
   plan.sumsBytes = llvm::alignTo(uint64_t(count) * 8, alignment);
+  for (Batch &batch : plan.batches)
+    if (reads(plan.functions[batch.squares], SlotKind::GradientMean)) {
+      batch.meansOffset = plan.wavesOffset();
+      plan.meansBytes += int64_t(batch.parameters.size()) *
+                         llvm::alignTo(uint64_t(batch.matrixColumns) * 4,
+                                       alignment);
+    }
   // Overlap.c sorts one range of 32 bytes a tensor there, before any kernel.
   int64_t largest = (1 + 4 * count + plan.stateCount()) * 32;
   for (const Batch &batch : plan.batches) {
@@ -573,11 +592,12 @@ LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
         !reach(batch.withUpdate, batch.wave) ||
         !reach(batch.measured, batch.wave) ||
         !reach(batch.measuredWithUpdate, batch.wave) ||
+        !reach(batch.refresh.value_or(batch.plain), batch.wave) ||
         !reach(batch.squares, batch.squaresWave))
       return spec.emitOpError("needs a workspace beyond 64-bit sizes for '")
              << batch.name << "'";
   }
-  largest = std::max(largest, plan.sumsBytes + plan.waveBytes);
+  largest = std::max(largest, plan.wavesOffset() + plan.waveBytes);
   plan.copyBytes = sizeCopies(plan);
   plan.workspaceBytes =
       llvm::alignTo(uint64_t(largest), alignment) + plan.copyBytes;

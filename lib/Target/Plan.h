@@ -36,7 +36,8 @@ enum class SlotKind : int64_t {
   Clip = 8,
   Step = 9,
   Constant = 10,
-  Measure = 11
+  Measure = 11,
+  GradientMean = 12
 };
 
 struct Slot {
@@ -71,11 +72,13 @@ struct StepFunction {
 
 struct State {
   std::string name;
-  std::string convention;     ///< "sum", "ema", "adam" or empty
+  std::string convention;     ///< "sum", "ema", "adam", "mean" or empty
   std::optional<double> beta; ///< of what was averaged before
   std::vector<int64_t> shape;
   int64_t columns = 0; ///< elements of a row of it, seen as one matrix
   int64_t elements() const;
+  /// The mean row of another state, which steps compute where it is all zeros.
+  bool isMean() const { return convention == "mean"; }
 };
 
 struct Parameter {
@@ -105,6 +108,10 @@ struct Batch {
   int64_t plain = 0, withUpdate = 0, squares = 0;
   /// The same as the first two where the rule measures nothing.
   int64_t measured = 0, measuredWithUpdate = 0;
+  std::optional<int64_t> refresh; ///< computes states that are mean rows
+  /// Where mean rows of the matrices' gradients lie in the workspace from the
+  /// norm to the update; 0: there are none.
+  int64_t meansOffset = 0;
   std::vector<std::string> measureNames;
   std::vector<int64_t> parameters; ///< of each matrix
   std::vector<int64_t> rows;       ///< first row of each in its parameter
@@ -120,6 +127,10 @@ struct Batch {
   /// Columns of each matrix's part of a parameter's state.
   int64_t columnsOf(const Parameter &parameter, const State &state) const {
     return state.columns == parameter.columns ? matrixColumns : 1;
+  }
+  /// Rows of it.
+  int64_t rowsOf(const State &state) const {
+    return state.isMean() ? 1 : matrixRows;
   }
 };
 
@@ -146,10 +157,12 @@ struct Plan {
   /// In the order of parameters, then of their rows, then as the rule yields.
   std::vector<Measure> measures;
   int64_t sumsBytes = 0;      ///< one double a parameter, rounded up
+  int64_t meansBytes = 0;     ///< for mean rows of gradients, behind the sums
   int64_t waveBytes = 0;      ///< what the largest wave works in
   int64_t copyBytes = 0;      ///< for copies of blocks of columns
   int64_t workspaceBytes = 0; ///< of the whole step on the CPU
 
+  int64_t wavesOffset() const { return sumsBytes + meansBytes; }
   int64_t copiesOffset() const { return workspaceBytes - copyBytes; }
   int64_t stateCount() const;
   bool hasHostKernels() const;

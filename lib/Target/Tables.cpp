@@ -31,6 +31,7 @@ static_assert(int64_t(SlotKind::Clip) == STEEP_SLOT_CLIP);
 static_assert(int64_t(SlotKind::Step) == STEEP_SLOT_STEP);
 static_assert(int64_t(SlotKind::Constant) == STEEP_SLOT_CONSTANT);
 static_assert(int64_t(SlotKind::Measure) == STEEP_SLOT_MEASURE);
+static_assert(int64_t(SlotKind::GradientMean) == STEEP_SLOT_GRADIENT_MEAN);
 
 namespace {
 
@@ -96,12 +97,14 @@ Constant *TableBuilder::batches() {
     records.push_back(make.record(
         {functions[batch.plain], functions[batch.withUpdate],
          functions[batch.measured], functions[batch.measuredWithUpdate],
-         functions[batch.squares], make.number(batch.parameters.size()),
+         functions[batch.squares],
+         make.number(batch.parameters.size()),
          make.numbers(batch.parameters), make.numbers(batch.rows),
          make.numbers(batch.columns), make.numbers(batch.columnBlocks),
          make.numbers(batch.measures), make.number(batch.wave),
          make.number(batch.squaresWave), make.number(batch.matrixRows),
-         make.number(batch.matrixColumns)}));
+         make.number(batch.matrixColumns), make.number(batch.meansOffset),
+         batch.refresh ? functions[*batch.refresh] : make.array({})}));
   return make.array(records);
 }
 
@@ -131,7 +134,8 @@ Constant *TableBuilder::states() {
       records.push_back(
           make.record({make.text(state.name), make.number(state.shape.size()),
                        make.numbers(state.shape), make.number(state.columns),
-                       make.text(state.convention), make.number(owner)}));
+                       make.text(state.convention), make.number(owner),
+                       make.number(state.isMean())}));
   return make.array(records);
 }
 
@@ -189,7 +193,7 @@ Error TableBuilder::build(const CPU &cpu, StringRef manifest) {
                                   make.number(plan.nonfiniteIsError),
                                   make.number(plan.sumsBytes),
                                   make.number(plan.workspaceBytes),
-                                  make.number(plan.sumsBytes),
+                                  make.number(plan.wavesOffset()),
                                   make.number(plan.copiesOffset()),
                                   make.number(gpus.size()),
                                   makeGPUTargets(make, gpus, missing),

@@ -105,7 +105,8 @@ LogicalResult Placement::placeResults(func::FuncOp func,
     if (home == operand.get() && home)
       continue;
     auto result = dyn_cast<OpResult>(operand.get());
-    if (role == updateRole || role == squaresRole || role == measureRole) {
+    if (role == updateRole || role == squaresRole || role == gradientMeanRole ||
+        role == measureRole) {
       extraArguments.push_back({role, {}});
       storageOf[result] =
           addStorage(result.getType(), func.getNumArguments() +
@@ -117,7 +118,8 @@ LogicalResult Placement::placeResults(func::FuncOp func,
       return func.emitOpError()
              << "has no argument that result #" << number << " replaces; "
              << "expected optim.role = \"weight\", \"state\", \"update\", "
-                "\"squares\" or \"measure\" and an argument of the same role";
+                "\"squares\", \"gradient_mean\" or \"measure\" and an "
+                "argument of the same role";
     if (home.getType() != result.getType())
       return func.emitOpError()
              << "expected result #" << number << " to have the type "
@@ -261,27 +263,41 @@ static std::pair<int64_t, Value> getGroups(Value value) {
   return {expand.getResultType().getDimSize(1), source};
 }
 
+/// Whether a kernel reads `matrix` row by row, as it makes rows.
+static bool readsRows(Value matrix, unsigned kernel, const KernelGraph &graph) {
+  return llvm::any_of(graph.kernels[kernel].ops, [&](Operation *op) {
+    return llvm::any_of(graph.getReads(op), [&](const Read &read) {
+      return read.value == matrix &&
+             graph.isBlockLocal(graph.getWork(op), read, 1);
+    });
+  });
+}
+
 /// The rows of a group, if `op` works on groups of rows and `kernel` makes some
-/// of what it reads, by rows, for no other purpose of the op; else 0.
+/// of what it reads, by rows, for no other purpose of the op, or reads a matrix
+/// row by row whose groups `op` reads; else 0.
 static int64_t getGroupRows(linalg::LinalgOp op, unsigned kernel,
                             const KernelGraph &graph) {
   int64_t group = 0;
   for (OpOperand *input : op.getDpsInputOperands()) {
     Operation *def = stripViews(input->get()).getDefiningOp();
-    if (!def || !graph.kernelOf.contains(def) ||
-        graph.kernelOf.lookup(def) != kernel)
-      continue;
     auto [rows, source] = getGroups(input->get());
-    const Work &work = graph.getWork(def);
-    if (rows == 0 || source.getDefiningOp() != def || work.gridLoops.empty() ||
-        (group != 0 && group != rows))
+    if (!def || !graph.kernelOf.contains(def) ||
+        graph.kernelOf.lookup(def) != kernel) {
+      if (rows == 0 || !readsRows(source, kernel, graph))
+        continue;
+    } else if (source.getDefiningOp() != def ||
+               graph.getWork(def).gridLoops.empty()) {
+      return 0;
+    }
+    if (rows == 0 || (group != 0 && group != rows))
       return 0;
     group = rows;
   }
   return group;
 }
 
-/// A call whose only op sums groups of rows that the call before makes.
+/// A call whose only op sums groups of rows that the call before makes, or reads.
 void Placement::findGroups(const KernelGraph &graph) {
   for (size_t i = 0; i + 1 < calls.size(); ++i) {
     Call &maker = calls[i], &reader = calls[i + 1];

@@ -25,8 +25,9 @@ namespace mlir::block {
 constexpr StringLiteral roleAttrName = "optim.role";
 constexpr StringLiteral weightRole = "weight", stateRole = "state",
                         gradientRole = "gradient", updateRole = "update",
-                        squaresRole = "squares", measureRole = "measure",
-                        workspaceRole = "workspace";
+                        squaresRole = "squares",
+                        gradientMeanRole = "gradient_mean",
+                        measureRole = "measure", workspaceRole = "workspace";
 
 /// Memory for one value at a time: a memref argument of the step function, or
 /// bytes [offset, offset + size) of the workspace.

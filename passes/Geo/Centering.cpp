@@ -7,38 +7,12 @@
 #include "passes/Geo/Centering.h"
 
 #include "dialects/Geo/Geo.h"
-#include "dialects/Optim/Optim.h"
+#include "passes/Geo/Roles.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::geo;
-
-//===----------------------------------------------------------------------===//
-// Roles
-//===----------------------------------------------------------------------===//
-
-static StringRef getArgRole(func::FuncOp function, unsigned index) {
-  auto role = function.getArgAttrOfType<StringAttr>(index, optim::kRoleAttr);
-  return role ? role.getValue() : "";
-}
-
-static StringRef getResultRole(func::FuncOp function, unsigned index) {
-  auto role = function.getResultAttrOfType<StringAttr>(index, optim::kRoleAttr);
-  return role ? role.getValue() : "";
-}
-
-static SmallVector<unsigned> getArgs(func::FuncOp function, StringRef role) {
-  SmallVector<unsigned> args;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (getArgRole(function, i) == role)
-      args.push_back(i);
-  return args;
-}
-
-static func::ReturnOp getReturn(func::FuncOp function) {
-  return cast<func::ReturnOp>(function.getBody().front().getTerminator());
-}
 
 //===----------------------------------------------------------------------===//
 // ColumnSums
@@ -92,11 +66,8 @@ void ColumnSums::propagate(func::FuncOp function, ArrayRef<unsigned> states) {
 ColumnSums::ColumnSums(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return;
-  // The i-th state is returned as the i-th result of that role.
-  SmallVector<unsigned> states = getArgs(function, "state"), results;
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (getResultRole(function, i) == "state")
-      results.push_back(i);
+  SmallVector<unsigned> states = getArgs(function, "state"),
+                        results = getResults(function, "state");
   if (states.size() != results.size()) {
     propagate(function, {});
     return;

@@ -36,8 +36,16 @@ static bool isRowWise(Operation *op) {
 
 void Cone::decompose(Value matrix, RewriterBase &rewriter) {
   Operation *op = matrix.getDefiningOp();
-  if (!isRowWise(op) || isReturned(matrix) ||
-      llvm::count_if(op->getOperands(), isMatrix) != 1)
+  if (isReturned(matrix))
+    return;
+  // What is decomposed already leads on to what is not.
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op)) {
+    SmallVector<Value> inputs = generic.getDpsInputs();
+    if (llvm::count_if(inputs, isMatrix) == 1)
+      decompose(*llvm::find_if(inputs, isMatrix), rewriter);
+    return;
+  }
+  if (!isRowWise(op) || llvm::count_if(op->getOperands(), isMatrix) != 1)
     return;
   Value from = *llvm::find_if(op->getOperands(), isMatrix);
   rewriter.setInsertionPoint(op);

@@ -60,6 +60,51 @@ def InferCentering : GeoPass<"geo-infer-centering"> {
   ];
 }
 
+def CarryMeans : Pass<"geo-carry-means", "::mlir::ModuleOp"> {
+  let summary = "carry the mean rows of linear states from step to step";
+  let description = [{
+    A `geo.center` that is left needs the mean row of its operand, and so a pass
+    over all rows before the one that uses it. Where the operand is linear in the
+    gradient and in states that are so themselves (`geo.scale`, `geo.ema`,
+    `geo.momentum`, `geo.correct_bias`, ...), its mean row is the same function
+    of their mean rows, n numbers each:
+
+        mean(beta B + (1 - beta) c G) = beta mean(B) + (1 - beta) c mean(G)
+
+    So each such state gets a state of one row beside it, `NAME_mean`, of the
+    convention "mean", and the projection becomes a subtraction, which joins the
+    pass over the rows. The gradient's mean row is an argument of the role
+    "gradient_mean": the function that gives the squares of its rows, which reads
+    the gradient before every step, gives the sums of its columns too. A third
+    function of the batch, `refresh`, computes the mean rows of the states from
+    the states: a step runs it where such a row is all zeros, as it is before the
+    first step and after a checkpoint without it was loaded.
+
+    Rounding errors of the carried row decay with the states': they stay below
+    1 / (1 - beta) roundings. Matrices that are parts of their parameter keep the
+    projection as it was.
+
+    ```mlir
+    %b1 = geo.ema %b, %g {beta = 9.5e-1} : tensor<64x8xf32>
+    %c = geo.center %b1 : tensor<64x8xf32>
+    ```
+    becomes
+    ```mlir
+    %b1 = geo.ema %b, %g {beta = 9.5e-1} : tensor<64x8xf32>
+    %m1 = geo.ema %b_mean, %g_mean {beta = 9.5e-1} : tensor<1x8xf32>
+    %c = linalg.generic ... ins(%b1, %m1 ...) { arith.subf }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::geo::GeoDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::optim::OptimDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"numCarried", "carried-means", "states whose mean row is carried">
+  ];
+}
+
 def RelaxRowDiameter : GeoPass<"geo-relax-row-diameter"> {
   let summary = "write row diameters that may be relaxed as common balls";
   let description = [{

@@ -397,7 +397,7 @@ static LogicalResult addBatches(ParameterOp parameter, GroupOp group,
         instance->update.getSymName(), squares.getSymName(),
         builder.getArrayAttr(parameter.getParamNameAttr()), DenseI64ArrayAttr(),
         DenseI64ArrayAttr(), FlatSymbolRefAttr(), FlatSymbolRefAttr(),
-        ArrayAttr());
+        ArrayAttr(), /*refresh=*/FlatSymbolRefAttr());
     if (instance->measured) {
       batch.setMeasured(instance->measured.getSymName());
       batch.setMeasuredUpdate(instance->measuredUpdate.getSymName());

@@ -94,8 +94,19 @@ static int64_t count_columns(const steep_batch_entry *batch, int role) {
   return is_narrow(batch->parameters[0], role) ? 1 : batch->matrix_columns;
 }
 
+/* And its rows. */
+static int64_t count_rows(const steep_batch_entry *batch, int role) {
+  const steep_parameter_entry *entry =
+      &steep_host_tables.parameters[batch->parameters[0]];
+  return role >= STATES &&
+                 steep_host_tables.states[entry->state_begin + role - STATES]
+                     .is_mean
+             ? 1
+             : batch->matrix_rows;
+}
+
 static int64_t count_elements(const steep_batch_entry *batch, int role) {
-  return batch->matrix_rows * count_columns(batch, role);
+  return count_rows(batch, role) * count_columns(batch, role);
 }
 
 /* Bytes of the copies of all roles below `end`. */

@@ -30,6 +30,15 @@ typedef struct {
   int in; /* of copies */
 } launch;
 
+/* Where the mean row of the gradient of one of a batch's matrices lies, from
+ * prepare to apply. */
+static void *find_gradient_mean(const steep_step_args *args,
+                                const steep_batch_entry *batch,
+                                int64_t member) {
+  int64_t bytes = (batch->matrix_columns * 4 + 63) / 64 * 64;
+  return (char *)args->workspace + batch->means_offset + member * bytes;
+}
+
 /* What the caller has set in the floating-point control register (flush to
  * zero, rounding) must not change the result: threads may differ in it. */
 static unsigned enter_default_mode(void) {
@@ -60,6 +69,9 @@ static void run_matrix(const launch *l, int64_t matrix, int64_t begin,
       break;
     case STEEP_SLOT_SQUARES:
       slots[i] = workspace;
+      break;
+    case STEEP_SLOT_GRADIENT_MEAN:
+      slots[i] = find_gradient_mean(args, l->wave.batch, l->wave.first + matrix);
       break;
     case STEEP_SLOT_WORKSPACE:
       slots[i] = workspace + l->squares_bytes + slot->value;
@@ -212,38 +224,45 @@ static int64_t count_alike(const launch *l, int64_t first) {
 |* prepare: the gradients' norm, the clip factor, is everything finite?       *|
 \*===----------------------------------------------------------------------===*/
 
-/* Leaves each parameter's sum of squares in the first part of the workspace,
- * those of its matrices in the order of the batches.
+/* Adds each matrix's sum of squares to its parameter's in the first part of the
+ * workspace, and leaves the mean rows that the batch's updates read.
  * Row sums are FP64 and added in order: FP32 squares neither overflow nor
  * vanish in it, so a sum is finite exactly where the gradient is. */
-static void sum_squares(const steep_call *call) {
+static void sum_batch(launch *l, const steep_batch_entry *batch) {
+  const steep_call *call = l->wave.call;
+  const steep_function_entry *function = batch->squares;
+  double *sums = call->args->workspace;
+  int64_t first, m, i, count;
+  l->wave.batch = batch;
+  l->wave.stage = steep_host_stage(call, batch, STEEP_PREPARE);
+  for (first = 0; first < batch->count; first += count) {
+    count = count_alike(l, first);
+    if (classify(l, first) == MISSING)
+      continue;
+    l->wave.first = first;
+    run_function(l, function, count);
+    for (m = 0; m < count; ++m) {
+      const double *rows =
+          (const double *)(const void *)(l->workspace + m * l->workspace_bytes);
+      double sum = 0;
+      for (i = 0; i < function->squares_count; ++i)
+        sum += rows[i];
+      sums[batch->parameters[first + m]] += sum;
+    }
+  }
+}
+
+/* All batches, in their order; or those alone whose updates read mean rows. */
+static void sum_squares(const steep_call *call, int means_only) {
   const steep_tables *t = &steep_host_tables;
   double *sums = call->args->workspace;
   launch l = start(call);
-  int64_t b, first, m, i, count;
+  int64_t b, i;
   for (i = 0; i < t->parameter_count; ++i)
     sums[i] = 0;
-  for (b = 0; b < t->batch_count; ++b) {
-    const steep_batch_entry *batch = &t->batches[b];
-    const steep_function_entry *function = batch->squares;
-    l.wave.batch = batch;
-    l.wave.stage = steep_host_stage(call, batch, STEEP_PREPARE);
-    for (first = 0; first < batch->count; first += count) {
-      count = count_alike(&l, first);
-      if (classify(&l, first) == MISSING)
-        continue;
-      l.wave.first = first;
-      run_function(&l, function, count);
-      for (m = 0; m < count; ++m) {
-        const double *rows =
-            (const double *)(const void *)(l.workspace + m * l.workspace_bytes);
-        double sum = 0;
-        for (i = 0; i < function->squares_count; ++i)
-          sum += rows[i];
-        sums[batch->parameters[first + m]] += sum;
-      }
-    }
-  }
+  for (b = 0; b < t->batch_count; ++b)
+    if (!means_only || t->batches[b].means_offset)
+      sum_batch(&l, &t->batches[b]);
 }
 
 /* Is some scaled gradient of a parameter with this sum beyond FP32? */
@@ -258,7 +277,7 @@ static void prepare(steep_step_args *args) {
   double total = 0, grad_scale = steep_host_scalar(&args->grad_scale);
   unsigned saved = enter_default_mode();
   int64_t i;
-  sum_squares(&call);
+  sum_squares(&call, 0);
   for (i = 0; i < t->parameter_count; ++i)
     total += sums[i];
   args->grad_norm = sqrt(total) * fabs(grad_scale);
@@ -313,6 +332,43 @@ static void clear_measures(const steep_step_args *args) {
     measures[i] = NAN;
 }
 
+/* Is this state, a row, all zeros? So it is before the first step, and where a
+ * checkpoint had none. */
+static int is_unknown(const DLTensor *row, int64_t columns) {
+  float part[64];
+  int64_t at, i, count;
+  for (at = 0; at < columns; at += count) {
+    count = columns - at < 64 ? columns - at : 64;
+    steep_host_load(row, at, count, part);
+    for (i = 0; i < count; ++i)
+      if (part[i] != 0)
+        return 0;
+  }
+  return 1;
+}
+
+/* Computes the mean rows among the states of a wave's matrices that are not
+ * known, in the same order of sums wherever that happens. */
+static void refresh_means(launch *l, int64_t count) {
+  const steep_tables *t = &steep_host_tables;
+  const steep_batch_entry *batch = l->wave.batch;
+  int64_t first = l->wave.first, m, k;
+  for (m = 0; m < count; ++m) {
+    int64_t index = batch->parameters[first + m];
+    const steep_parameter_entry *parameter = &t->parameters[index];
+    int unknown = 0;
+    for (k = parameter->state_begin;
+         k < parameter->state_begin + parameter->state_count; ++k)
+      unknown |= t->states[k].is_mean &&
+                 is_unknown(steep_host_tensor(l->wave.call, STEEP_STATE, k),
+                            t->states[k].columns);
+    l->wave.first = first + m;
+    if (unknown)
+      run_function(l, batch->refresh, 1);
+  }
+  l->wave.first = first;
+}
+
 static void apply(const steep_step_args *args) {
   const steep_tables *t = &steep_host_tables;
   steep_call call = {args, NULL, 0, STEEP_APPLY};
@@ -328,11 +384,23 @@ static void apply(const steep_step_args *args) {
       treatment what = classify(&l, first);
       count = count_alike(&l, first);
       l.wave.first = first;
-      if (what != MISSING)
-        run_function(&l, select_function(args, batch, what == WITH_UPDATE),
-                     count);
+      if (what == MISSING)
+        continue;
+      if (batch->refresh)
+        refresh_means(&l, count);
+      run_function(&l, select_function(args, batch, what == WITH_UPDATE),
+                   count);
     }
   }
+}
+
+/* Where prepare was a call of its own, the workspace may have been used since:
+ * mean rows are computed again. */
+static void gather_means(const steep_step_args *args) {
+  steep_call call = {args, NULL, 0, STEEP_PREPARE};
+  unsigned saved = enter_default_mode();
+  sum_squares(&call, 1);
+  __builtin_ia32_ldmxcsr(saved);
 }
 
 int32_t steep_host_export_apply(steep_step_args *args) {
@@ -354,6 +422,7 @@ int32_t steep_host_export_apply(steep_step_args *args) {
                            args->clip_factor);
   if (args->nonfinite_parameter >= 0)
     return report_nonfinite(args);
+  gather_means(args);
   apply(args);
   return STEEP_OK;
 }

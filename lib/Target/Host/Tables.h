@@ -34,7 +34,8 @@ enum {
   STEEP_SLOT_CLIP = 8,
   STEEP_SLOT_STEP = 9,
   STEEP_SLOT_CONSTANT = 10, /* [the bits of the scalar] */
-  STEEP_SLOT_MEASURE = 11   /* [which of the matrix's measures] */
+  STEEP_SLOT_MEASURE = 11,  /* [which of the matrix's measures] */
+  STEEP_SLOT_GRADIENT_MEAN = 12
 };
 
 /* More kernel arguments than this are refused by steepc. */
@@ -82,6 +83,12 @@ typedef struct {
   int64_t squares_wave;
   int64_t matrix_rows; /* of each */
   int64_t matrix_columns;
+  /* Where the mean rows of the gradients lie in the workspace, from prepare to
+   * apply, each rounded up to 64 bytes; 0: no update needs them. */
+  int64_t means_offset;
+  /* Computes the states that are mean rows from those that they are of; NULL
+   * where there are none. */
+  const steep_function_entry *refresh;
 } steep_batch_entry;
 
 typedef struct {
@@ -91,6 +98,7 @@ typedef struct {
   int64_t columns;      /* elements of a row, seen as one matrix */
   const char *convention;
   int64_t parameter; /* whose state it is */
+  int64_t is_mean;   /* one row, the mean of another state's */
 } steep_state_entry;
 
 typedef struct {

@@ -137,7 +137,7 @@ static const int64_t members[] = {0, 1, 2}, shape[] = {ROWS, COLUMNS};
 static const int64_t zeros[] = {0, 0, 0}; /* rows, columns, measures */
 static const steep_batch_entry batches[] = {
     {&plain, &with_update, &plain, &with_update, &squares, 3, members, zeros,
-     zeros, zeros, zeros, 2, 2, ROWS, COLUMNS}};
+     zeros, zeros, zeros, 2, 2, ROWS, COLUMNS, 0, 0}};
 static const char *const state_names[] = {"momentum_buffer"};
 static const steep_group_entry groups[] = {{"first", "rule", 0.25, 0.5, 1},
                                            {"rest", "rule", 2, 0, 1}};
@@ -146,9 +146,9 @@ static const steep_parameter_entry parameters[] = {
     {"line\n\"b\"", "rest", "rule", 1, 2, shape, COLUMNS, 1, 1, state_names},
     {"c", "rest", "rule", 1, 2, shape, COLUMNS, 2, 1, state_names}};
 static const steep_state_entry states[] = {
-    {"momentum_buffer", 2, shape, COLUMNS, "sum", 0},
-    {"momentum_buffer", 2, shape, COLUMNS, "sum", 1},
-    {"momentum_buffer", 2, shape, COLUMNS, "sum", 2}};
+    {"momentum_buffer", 2, shape, COLUMNS, "sum", 0, 0},
+    {"momentum_buffer", 2, shape, COLUMNS, "sum", 1, 0},
+    {"momentum_buffer", 2, shape, COLUMNS, "sum", 2, 0}};
 
 const steep_tables steep_host_tables = {
     .name = "byhand",
