@@ -180,12 +180,15 @@ typedef struct steep_parameter {
 
 /* One state, as compiled: dense FP32 (or strided FP32), zero before the first
  * step. Its shape is its parameter's, or has a last dimension of 1 where the
- * rule keeps one number a row. Since 1.2. */
+ * rule keeps one number a row. A state of the convention "mean" is a row, 1 x n:
+ * the mean of another state's rows, called NAME_mean. A step on the CPU that
+ * finds it all zeros computes it first, so whoever changes NAME, or loads it
+ * from where there was no NAME_mean, leaves zeros there. Since 1.2. */
 typedef struct steep_state {
   uint32_t struct_size;
   int32_t ndim;
   const char *name;       /* PyTorch's: momentum_buffer, exp_avg, ... */
-  const char *convention; /* how it is averaged: sum, ema, adam, other */
+  const char *convention; /* how it is averaged: sum, ema, adam, mean, other */
   const int64_t *shape;
   int64_t parameter; /* whose it is */
 } steep_state;

@@ -86,9 +86,11 @@ static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
   // Arguments: behind the states, or behind weight and gradient.
   unsigned at = states.empty() ? 2 : states.back() + 1;
   IRMapping rows;
+  std::string carried;
   for (unsigned number : numbers) {
     auto name = function.getArgAttrOfType<StringAttr>(states[number],
                                                       optim::kStateAttr);
+    carried += (", and that of " + name.getValue() + ", a state").str();
     NamedAttrList attributes(getRole(b, "state"));
     attributes.set(optim::kConventionAttr, b.getStringAttr("mean"));
     attributes.set(optim::kStateAttr,
@@ -118,9 +120,7 @@ static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
     remark::passed(op.getLoc(), remark::RemarkOpts::name("MeanCarried")
                                     .category("geo-carry-means")
                                     .function(function.getName()))
-        << remark::add("the mean row follows from those of the gradient and of "
-                       "{0} states",
-                       int64_t(numbers.size()));
+        << remark::add("the mean row follows from the gradient's{0}", carried);
     op.erase();
   }
 

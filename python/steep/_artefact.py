@@ -29,6 +29,12 @@ class State:
     convention: str
     beta: float | None
 
+    @property
+    def is_mean(self) -> bool:
+        """The mean row of another state, which steps compute where it is zeros: what
+        was saved may lack it."""
+        return self.convention == "mean"
+
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:

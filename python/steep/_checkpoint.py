@@ -97,18 +97,30 @@ def load(
         model = masters and files.enter_context(_opened(masters))
         metadata = file.metadata() or {}
         for key, expected in conventions(optimizer).items():
+            if expected == "mean" and key not in metadata:
+                continue
             if metadata.get(key) != expected:
                 raise SteepError(
                     f"{path}: its metadata says {metadata.get(key)} for "
                     f"'{key.partition('.')[2]}', but the spec averages it as {expected}"
                 )
-        left = set(file.keys())
+        # Mean rows may be missing, or another artefact's.
+        left = {k for k in file.keys() if metadata.get(f"convention.{k}") != "mean"}
+        means = {
+            f"{p.name}.{s.name}"
+            for p in optimizer.artefact.parameters
+            for s in p.states
+            if s.is_mean
+        }
         wanted: list[tuple[torch.Tensor, torch.Tensor]] = []
         for compiled, state in optimizer._states_by_name():
             for name, tensor in _saved(compiled, state):
                 key, place, source = f"{compiled.name}.{name}", path, file
                 if name == MASTER and model and key not in left:
                     key, place, source = compiled.name, masters, model
+                if key in means and key not in file.keys():
+                    wanted.append((tensor, torch.zeros_like(tensor)))
+                    continue
                 if key not in source.keys():
                     raise SteepError(_missing(place, key, name))
                 left.discard(f"{compiled.name}.{name}")

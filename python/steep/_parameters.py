@@ -181,6 +181,16 @@ def start(state: dict[str, Any], compiled: Parameter, parameter: torch.Tensor) -
         state[MASTER].copy_(parameter.detach())
 
 
+def with_means(state: dict[str, Any], compiled: Parameter) -> dict[str, Any]:
+    """Saved states with the mean rows of this artefact, which may be another's: steps
+    compute those that are zeros."""
+    own = {s.name: s for s in compiled.states}
+    foreign = {f"{name}_mean" for name in own} - own.keys()
+    kept = {name: value for name, value in state.items() if name not in foreign}
+    missing = [s for s in own.values() if s.is_mean and s.name not in state]
+    return kept | {s.name: torch.zeros(s.shape) for s in missing}
+
+
 def check_states(
     state: Any, compiled: Parameter, parameter: torch.Tensor
 ) -> dict[str, tuple[int, ...]]:
@@ -332,6 +342,7 @@ def conventions(artefact: Artefact, group: int) -> dict[str, str]:
         for p in artefact.parameters
         if p.group == group
         for s in p.states
+        if not s.is_mean
     }
 
 

@@ -93,6 +93,7 @@ def checked(optimizer: Optimizer, state_dict: StateDict) -> dict[Any, dict[str, 
         state = states[number]
         if isinstance(state, Mapping):
             state = {key: _as_state(key, value) for key, value in state.items()}
+            state = _parameters.with_means(state, compiled[name])
         _parameters.check_states(state, compiled[name], owner)
         step = _parameters.read_step(name, state["step"])
         states[number] = {**state, "step": torch.tensor(step, dtype=torch.float32)}
@@ -243,7 +244,8 @@ def _convert(
     """The states of one parameter; none where it has seen no update."""
     name, state = compiled.name, dict(saved.state)
     averages = _averages(name, saved.group)
-    own = {s.name: (s.convention, s.beta) for s in compiled.states}
+    averaged = [s for s in compiled.states if not s.is_mean]
+    own = {s.name: (s.convention, s.beta) for s in averaged}
     theirs = {a.name: (a.convention, a.beta) for a in averages}
     if own != theirs:
         raise SteepError(
@@ -276,4 +278,5 @@ def _convert(
     }
     if parameter.dtype is torch.bfloat16:
         full[_parameters.MASTER] = parameter.detach().float().contiguous()
+    full = _parameters.with_means(full, compiled)
     return {"step": torch.tensor(float(step or 0.0)), **full}

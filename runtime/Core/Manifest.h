@@ -20,8 +20,12 @@ struct Manifest {
   struct State {
     std::string name;
     std::vector<int64_t> shape;
-    /// "sum" (B = beta B + G), "ema" (B = beta B + (1 - beta) G), or empty.
+    /// "sum" (B = beta B + G), "ema" (B = beta B + (1 - beta) G), "mean" or
+    /// empty.
     std::string convention;
+    /// The mean row of the state whose name it has, and "_mean" behind it. Steps
+    /// compute it where it is all zeros, so a checkpoint may lack it.
+    bool isMean() const { return convention == "mean"; }
   };
   struct Parameter {
     std::string name;

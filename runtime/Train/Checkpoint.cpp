@@ -104,7 +104,7 @@ static NamedTensors optimizerTensors(const CheckpointTensors &tensors,
   return named;
 }
 
-/// "convention.PARAM.STATE" to "sum", "ema" or "adam".
+/// "convention.PARAM.STATE" to "sum", "ema", "adam" or "mean".
 static std::map<std::string, std::string>
 conventions(const Manifest &manifest) {
   std::map<std::string, std::string> meta;
@@ -183,8 +183,27 @@ RunConfig steep::readCheckpointConfig(const std::string &folder) {
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// Every wanted tensor is there with this type and shape, and no other is.
-/// Those of `halves` are BF16.
+/// Takes from `wanted` the mean rows that the file lacks: they are zero, and the
+/// next step computes them. Artefacts for other targets have none.
+static NamedTensors takeMissingMeans(const SafetensorsFile &file,
+                                     const Manifest &manifest,
+                                     NamedTensors &wanted) {
+  NamedTensors missing;
+  for (const Manifest::Parameter &parameter : manifest.parameters)
+    for (const Manifest::State &state : parameter.states) {
+      const std::string name = parameter.name + "." + state.name;
+      auto it = std::find_if(wanted.begin(), wanted.end(),
+                             [&](const auto &item) { return item.first == name; });
+      if (!state.isMean() || file.entries().count(name) || it == wanted.end())
+        continue;
+      missing.push_back(*it);
+      wanted.erase(it);
+    }
+  return missing;
+}
+
+/// Every wanted tensor is there with this type and shape, and no other is but
+/// mean rows. Those of `halves` are BF16.
 static void checkTensors(const SafetensorsFile &file,
                          const NamedTensors &wanted,
                          const std::set<std::string> &halves = {}) {
@@ -200,8 +219,13 @@ static void checkTensors(const SafetensorsFile &file,
   }
   if (file.entries().size() == wanted.size())
     return;
+  auto isMean = [&](const std::string &name) {
+    auto found = file.metadata().find("convention." + name);
+    return found != file.metadata().end() && found->second == "mean";
+  };
   for (const auto &[name, entry] : file.entries())
-    if (std::none_of(wanted.begin(), wanted.end(),
+    if (!isMean(name) &&
+        std::none_of(wanted.begin(), wanted.end(),
                      [&](const auto &item) { return item.first == name; }))
       fail("{}: the run has no tensor {}", quote(file.path()), quote(name));
 }
@@ -210,6 +234,8 @@ static void checkConventions(const SafetensorsFile &file,
                              const Manifest &manifest) {
   for (const auto &[key, expected] : conventions(manifest)) {
     auto found = file.metadata().find(key);
+    if (expected == "mean" && found == file.metadata().end())
+      continue;
     if (found == file.metadata().end() || found->second != expected)
       fail("{}: the metadata says {} for '{}', but the artefact's convention "
            "is '{}'",
@@ -267,6 +293,11 @@ static void fill(const SafetensorsFile &file, const NamedTensors &targets) {
     std::memcpy(tensor.data(), file.load(name).data(), tensor.bytes());
 }
 
+static void clear(const NamedTensors &targets) {
+  for (const auto &[name, tensor] : targets)
+    std::memset(tensor.data(), 0, tensor.bytes());
+}
+
 /// model.safetensors and optimizer.safetensors in a folder.
 static std::pair<SafetensorsFile, SafetensorsFile>
 openTensors(const fs::path &folder) {
@@ -280,8 +311,10 @@ static TrainerState loadTensors(const nlohmann::json &json,
                                 const CheckpointTensors &tensors) {
   const std::string path = (inside / "trainer.json").string();
   const TrainerState state = readState(json, path);
-  const NamedTensors wanted = optimizerTensors(tensors, state.updates);
+  NamedTensors wanted = optimizerTensors(tensors, state.updates);
   const auto [model, optimizer] = openTensors(inside);
+  const NamedTensors unknown =
+      takeMissingMeans(optimizer, tensors.manifest, wanted);
   checkTensors(model, tensors.parameters);
   checkTensors(optimizer, wanted);
   checkConventions(optimizer, tensors.manifest);
@@ -296,6 +329,7 @@ static TrainerState loadTensors(const nlohmann::json &json,
 
   fill(model, tensors.parameters);
   fill(optimizer, wanted);
+  clear(unknown);
   return state;
 }
 
@@ -325,6 +359,8 @@ int64_t steep::loadStart(const std::string &folder,
       wanted.emplace_back(name + ".master", tensor);
     else
       weights.emplace_back(name, tensor);
+  const NamedTensors unknown =
+      takeMissingMeans(optimizer, tensors.manifest, wanted);
   checkTensors(model, tensors.parameters, halves);
   checkTensors(optimizer, wanted);
   checkConventions(optimizer, tensors.manifest);
@@ -343,6 +379,7 @@ int64_t steep::loadStart(const std::string &folder,
   }
   fill(model, weights);
   fill(optimizer, wanted);
+  clear(unknown);
   return static_cast<int64_t>(updates.value_or(0));
 }
 

@@ -245,7 +245,10 @@ void Trainer::measureOracle(StepMetrics &metrics) {
   const Tensor &gradient = arguments.gradients[headIndex];
   Tensor direction = gradient;
   const auto &states = manifest.parameters[headIndex].states;
-  if (states.size() == 1 &&
+  const auto averages =
+      std::count_if(states.begin(), states.end(),
+                    [](const Manifest::State &state) { return !state.isMean(); });
+  if (averages == 1 &&
       (states[0].convention == "ema" || states[0].convention == "sum"))
     direction = arguments.states[first];
   const StepQuality quality = stepQuality(direction, increment, &pool);

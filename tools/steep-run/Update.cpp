@@ -103,7 +103,8 @@ static const Manifest::Parameter &checkParameter(const UpdateOptions &options,
 }
 
 /// The states of the file; those that it lacks are zero. A tensor that nobody
-/// asked for is more likely a wrong name than a wish.
+/// asked for is more likely a wrong name than a wish, but mean rows of states,
+/// which artefacts for other targets have.
 static std::vector<Tensor> loadStates(const SafetensorsFile &in,
                                       const Manifest::Parameter &parameter) {
   std::vector<Tensor> states;
@@ -121,7 +122,7 @@ static std::vector<Tensor> loadStates(const SafetensorsFile &in,
   for (const auto &[name, entry] : in.entries()) {
     bool known = name == "param" || name == "grad";
     for (const Manifest::State &state : parameter.states)
-      known |= name == state.name;
+      known |= name == state.name || name == state.name + "_mean";
     if (!known)
       fail("{}: tensor {} is none of those that rule {} knows ({})",
            quote(in.path()), quote(name), quote(parameter.rule), names);
