@@ -180,9 +180,10 @@ typedef struct steep_parameter {
 
 /* One state, as compiled: dense FP32 (or strided FP32), zero before the first
  * step. Its shape is its parameter's, or has a last dimension of 1 where the
- * rule keeps one number a row. A state of the convention "mean" is a row, 1 x n:
- * the mean of another state's rows, called NAME_mean. A step on the CPU that
- * finds it all zeros computes it first, so whoever changes NAME, or loads it
+ * rule keeps one number a row. A state of the convention "mean" is called
+ * NAME_mean and has the mean row of the state NAME: 1 x n, or a row for each of
+ * the matrices that the parameter is to its rule. A step on the CPU that finds
+ * such a row all zeros computes it first, so whoever changes NAME, or loads it
  * from where there was no NAME_mean, leaves zeros there. Since 1.2. */
 typedef struct steep_state {
   uint32_t struct_size;

@@ -16,26 +16,36 @@ using namespace mlir;
 
 namespace steepc {
 
-void findColumns(Plan &plan) {
+static void sortUnique(std::vector<int64_t> &blocks) {
+  llvm::sort(blocks);
+  blocks.erase(llvm::unique(blocks), blocks.end());
+}
+
+static int64_t countBefore(ArrayRef<int64_t> blocks, int64_t begin) {
+  return llvm::lower_bound(blocks, begin) - blocks.begin();
+}
+
+void findBlocks(Plan &plan) {
   for (const Batch &batch : plan.batches)
-    for (auto [index, column] :
-         llvm::zip_equal(batch.parameters, batch.columns)) {
+    for (auto [index, row, column] :
+         llvm::zip_equal(batch.parameters, batch.rows, batch.columns)) {
       Parameter &parameter = plan.parameters[index];
       parameter.columns =
           std::max(parameter.columns, column + batch.matrixColumns);
       parameter.columnBlocks.push_back(column);
+      parameter.rowBlocks.push_back(row);
     }
   for (Parameter &parameter : plan.parameters) {
-    llvm::sort(parameter.columnBlocks);
-    parameter.columnBlocks.erase(llvm::unique(parameter.columnBlocks),
-                                 parameter.columnBlocks.end());
+    sortUnique(parameter.columnBlocks);
+    sortUnique(parameter.rowBlocks);
   }
   for (Batch &batch : plan.batches)
-    for (auto [index, column] :
-         llvm::zip_equal(batch.parameters, batch.columns)) {
-      ArrayRef<int64_t> blocks = plan.parameters[index].columnBlocks;
-      batch.columnBlocks.push_back(llvm::lower_bound(blocks, column) -
-                                   blocks.begin());
+    for (auto [index, row, column] :
+         llvm::zip_equal(batch.parameters, batch.rows, batch.columns)) {
+      const Parameter &parameter = plan.parameters[index];
+      batch.columnBlocks.push_back(
+          countBefore(parameter.columnBlocks, column));
+      batch.rowBlocks.push_back(countBefore(parameter.rowBlocks, row));
     }
 }
 
@@ -90,9 +100,9 @@ LogicalResult checkCover(const Plan &plan, Operation *spec) {
   return success();
 }
 
-/// Bytes that copies of one matrix take for this many columns of it.
-static int64_t copyBytes(const Batch &batch, int64_t columns) {
-  return llvm::alignTo(uint64_t(batch.matrixRows) * uint64_t(columns) * 4, 64);
+/// Bytes that a copy of so many rows and columns takes.
+static int64_t copyBytes(int64_t rows, int64_t columns) {
+  return llvm::alignTo(uint64_t(rows) * uint64_t(columns) * 4, 64);
 }
 
 /// What Stage.c takes for a wave of these copies.
@@ -110,10 +120,11 @@ int64_t sizeCopies(const Plan &plan) {
     if (llvm::none_of(batch.parameters, isCut))
       continue;
     const Parameter &parameter = plan.parameters[batch.parameters.front()];
-    int64_t one = copyBytes(batch, batch.matrixColumns);
+    int64_t one = copyBytes(batch.matrixRows, batch.matrixColumns);
     int64_t states = 0;
     for (const State &state : parameter.states)
-      states += copyBytes(batch, batch.columnsOf(parameter, state));
+      states +=
+          copyBytes(batch.rowsOf(state), batch.columnsOf(parameter, state));
     // Gradients for the norm; a step without and with the increment.
     most = std::max({most, waveOfCopies(one, batch.squaresWave),
                      waveOfCopies(2 * one + states, batch.wave),

@@ -337,7 +337,7 @@ LogicalResult PlanReader::readSpec(optim::SpecOp spec) {
   for (auto batch : spec.getOps<optim::BatchOp>())
     if (failed(readBatch(batch)))
       return failure();
-  findColumns(plan);
+  findBlocks(plan);
   if (failed(checkCover(plan, spec)))
     return failure();
   readWholeStates();
@@ -452,9 +452,11 @@ void PlanReader::readWholeStates() {
   for (Parameter &parameter : plan.parameters) {
     const Batch &batch = plan.batches[parameter.batch];
     for (State &state : parameter.states) {
-      // Only of parameters that are one matrix.
-      if (state.isMean())
+      if (state.isMean()) {
+        state.columns = parameter.columns;
+        state.shape = {int64_t(parameter.rowBlocks.size()), state.columns};
         continue;
+      }
       if (state.columns == batch.matrixColumns) {
         state.shape = parameter.shape;
         state.columns = parameter.columns;

@@ -88,6 +88,8 @@ struct Parameter {
   /// Where the blocks of columns begin that are matrices to the rule: {0} where
   /// these are whole rows.
   std::vector<int64_t> columnBlocks;
+  /// Where the blocks of rows begin: {0} where these are whole columns.
+  std::vector<int64_t> rowBlocks;
   int64_t group = 0;
   int64_t batch = -1; ///< of its first matrix
   std::vector<State> states;
@@ -119,6 +121,8 @@ struct Batch {
   /// How many blocks of columns stand before it; where its parameter has a
   /// number a row, a column of these belongs to each.
   std::vector<int64_t> columnBlocks;
+  /// How many blocks of rows stand above it, likewise for a row of means.
+  std::vector<int64_t> rowBlocks;
   std::vector<int64_t> measures; ///< its first one among the plan's
   int64_t matrixRows = 0;        ///< rows of each
   int64_t matrixColumns = 0;     ///< columns of each
@@ -175,9 +179,9 @@ struct Plan {
   std::string fullName(const Measure &measure) const;
 };
 
-/// Sets `columns` and `columnBlocks` of every parameter and batch from the
-/// matrices that batches hold. Part of reading a plan.
-void findColumns(Plan &plan);
+/// Sets `columns` and the blocks of every parameter and batch from the matrices
+/// that batches hold. Part of reading a plan.
+void findBlocks(Plan &plan);
 
 /// Every element of a parameter belongs to one matrix of one batch. Reports
 /// what does not on `spec`.

@@ -104,7 +104,8 @@ Constant *TableBuilder::batches() {
          make.numbers(batch.measures), make.number(batch.wave),
          make.number(batch.squaresWave), make.number(batch.matrixRows),
          make.number(batch.matrixColumns), make.number(batch.meansOffset),
-         batch.refresh ? functions[*batch.refresh] : make.array({})}));
+         batch.refresh ? functions[*batch.refresh] : make.array({}),
+         make.numbers(batch.rowBlocks)}));
   return make.array(records);
 }
 

@@ -191,21 +191,6 @@ static func::FuncOp addRefresh(func::FuncOp update, ArrayRef<unsigned> numbers,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Whether each matrix of the batch is all of its parameter: a part of one
-/// would need a part of the state.
-static bool isWhole(optim::BatchOp batch, Type weight) {
-  if (batch.getRows() || batch.getColumns())
-    return false;
-  llvm::SmallDenseSet<Attribute> names(batch.getParameters().begin(),
-                                       batch.getParameters().end());
-  auto spec = cast<optim::SpecOp>(batch->getParentOp());
-  return llvm::all_of(spec.getBody().getOps<optim::ParameterOp>(),
-                      [&](optim::ParameterOp parameter) {
-                        return !names.contains(parameter.getParamNameAttr()) ||
-                               parameter.getType() == weight;
-                      });
-}
-
 /// Whether a new state would have the name of another one.
 static bool isNameTaken(func::FuncOp function, ArrayRef<unsigned> numbers) {
   SmallVector<unsigned> states = getArgs(function, "state");
@@ -253,9 +238,7 @@ LogicalResult CarryMeans::rewrite(optim::BatchOp batch, SymbolTable &symbols) {
   if (!squares)
     return batch.emitOpError("names ")
            << batch.getSquaresAttr() << ", which is no function of the module";
-  auto weight =
-      cast<RankedTensorType>(updates.front().getArgumentTypes().front());
-  if (batch.getRefresh() || !isWhole(batch, weight) || weight.getDimSize(0) < 2)
+  if (batch.getRefresh())
     return success();
 
   // The states of all variants are the same.

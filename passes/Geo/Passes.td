@@ -81,8 +81,7 @@ def CarryMeans : Pass<"geo-carry-means", "::mlir::ModuleOp"> {
     first step and after a checkpoint without it was loaded.
 
     Rounding errors of the carried row decay with the states': they stay below
-    1 / (1 - beta) roundings. Matrices that are parts of their parameter keep the
-    projection as it was.
+    1 / (1 - beta) roundings.
 
     ```mlir
     %b1 = geo.ema %b, %g {beta = 9.5e-1} : tensor<64x8xf32>

@@ -94,15 +94,16 @@ static int64_t count_columns(const steep_batch_entry *batch, int role) {
   return is_narrow(batch->parameters[0], role) ? 1 : batch->matrix_columns;
 }
 
+/* Is it a row of means a matrix? */
+static int is_mean(int64_t parameter, int role) {
+  const steep_parameter_entry *entry = &steep_host_tables.parameters[parameter];
+  return role >= STATES &&
+         steep_host_tables.states[entry->state_begin + role - STATES].is_mean;
+}
+
 /* And its rows. */
 static int64_t count_rows(const steep_batch_entry *batch, int role) {
-  const steep_parameter_entry *entry =
-      &steep_host_tables.parameters[batch->parameters[0]];
-  return role >= STATES &&
-                 steep_host_tables.states[entry->state_begin + role - STATES]
-                     .is_mean
-             ? 1
-             : batch->matrix_rows;
+  return is_mean(batch->parameters[0], role) ? 1 : batch->matrix_rows;
 }
 
 static int64_t count_elements(const steep_batch_entry *batch, int role) {
@@ -184,10 +185,11 @@ static float *find_copy(const steep_staged_wave *wave, int64_t matrix,
                            count_bytes(wave->batch, roles, role));
 }
 
-/* The first element of a matrix in a tensor with rows of `columns`. */
-static int64_t find_first(const steep_staged_wave *wave, int64_t matrix,
-                          int64_t columns) {
-  return wave->batch->rows[wave->first + matrix] * columns;
+/* The first row of a matrix of a batch in a role's tensor. */
+static int64_t find_row(const steep_batch_entry *batch, int64_t member,
+                        int role) {
+  return is_mean(batch->parameters[member], role) ? batch->row_blocks[member]
+                                                  : batch->rows[member];
 }
 
 void *steep_host_work(const steep_staged_wave *wave, int64_t matrix,
@@ -198,6 +200,7 @@ void *steep_host_work(const steep_staged_wave *wave, int64_t matrix,
   int64_t columns = entry->columns, state = entry->state_begin + slot->value;
   const DLTensor *tensor;
   float *copy;
+  int role = WEIGHT;
   switch (slot->kind) {
   case STEEP_SLOT_WEIGHT:
     copy = find_copy(wave, matrix, WEIGHT);
@@ -214,14 +217,16 @@ void *steep_host_work(const steep_staged_wave *wave, int64_t matrix,
     tensor = steep_host_tensor(call, STEEP_UPDATE, parameter);
     break;
   default:
-    copy = find_copy(wave, matrix, STATES + (int)slot->value);
+    role = STATES + (int)slot->value;
+    copy = find_copy(wave, matrix, role);
     tensor = steep_host_tensor(call, STEEP_STATE, state);
     columns = steep_host_tables.states[state].columns;
     break;
   }
   if (copy)
     return copy;
-  return (float *)steep_host_data(tensor) + find_first(wave, matrix, columns);
+  return (float *)steep_host_data(tensor) +
+         find_row(wave->batch, wave->first + matrix, role) * columns;
 }
 
 /*===----------------------------------------------------------------------===*\
@@ -262,7 +267,7 @@ static part find_part(const steep_staged_wave *wave, int64_t matrix,
         steep_host_tables.states[entry->state_begin + role - STATES].columns;
     column = batch->column_blocks[member];
   }
-  p.first = batch->rows[member] * p.pitch + column;
+  p.first = find_row(batch, member, role) * p.pitch + column;
   p.begin = item * each < elements ? item * each : elements;
   p.end = p.begin + each < elements ? p.begin + each : elements;
   return p;

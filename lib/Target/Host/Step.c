@@ -332,14 +332,19 @@ static void clear_measures(const steep_step_args *args) {
     measures[i] = NAN;
 }
 
-/* Is this state, a row, all zeros? So it is before the first step, and where a
- * checkpoint had none. */
-static int is_unknown(const DLTensor *row, int64_t columns) {
+/* Is a matrix's row of this state all zeros? So it is before the first step, and
+ * where a checkpoint had none. */
+static int is_unknown(const launch *l, int64_t member, int64_t state) {
+  const steep_batch_entry *batch = l->wave.batch;
+  const DLTensor *tensor = steep_host_tensor(l->wave.call, STEEP_STATE, state);
+  int64_t columns = steep_host_tables.states[state].columns;
+  int64_t first = batch->row_blocks[member] * columns + batch->columns[member];
   float part[64];
   int64_t at, i, count;
-  for (at = 0; at < columns; at += count) {
-    count = columns - at < 64 ? columns - at : 64;
-    steep_host_load(row, at, count, part);
+  for (at = 0; at < batch->matrix_columns; at += count) {
+    int64_t left = batch->matrix_columns - at;
+    count = left < 64 ? left : 64;
+    steep_host_load(tensor, first + at, count, part);
     for (i = 0; i < count; ++i)
       if (part[i] != 0)
         return 0;
@@ -359,9 +364,7 @@ static void refresh_means(launch *l, int64_t count) {
     int unknown = 0;
     for (k = parameter->state_begin;
          k < parameter->state_begin + parameter->state_count; ++k)
-      unknown |= t->states[k].is_mean &&
-                 is_unknown(steep_host_tensor(l->wave.call, STEEP_STATE, k),
-                            t->states[k].columns);
+      unknown |= t->states[k].is_mean && is_unknown(l, first + m, k);
     l->wave.first = first + m;
     if (unknown)
       run_function(l, batch->refresh, 1);

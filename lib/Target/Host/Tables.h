@@ -64,7 +64,7 @@ typedef struct {
 
 /* Matrices of one shape and rule; matrix i begins at row rows[i] and column
  * columns[i] of parameter parameters[i], seen as one matrix, behind
- * column_blocks[i] others; its measures stand from measures[i] on. `wave`
+ * column_blocks[i] others and under row_blocks[i]; its measures stand from measures[i] on. `wave`
  * matrices go through the kernels together; it bounds the workspace. The
  * measured functions are the plain ones where the rule measures nothing. */
 typedef struct {
@@ -89,6 +89,7 @@ typedef struct {
   /* Computes the states that are mean rows from those that they are of; NULL
    * where there are none. */
   const steep_function_entry *refresh;
+  const int64_t *row_blocks;
 } steep_batch_entry;
 
 typedef struct {
@@ -98,7 +99,7 @@ typedef struct {
   int64_t columns;      /* elements of a row, seen as one matrix */
   const char *convention;
   int64_t parameter; /* whose state it is */
-  int64_t is_mean;   /* one row, the mean of another state's */
+  int64_t is_mean;   /* a row a matrix, the mean of another state's rows */
 } steep_state_entry;
 
 typedef struct {

@@ -49,8 +49,8 @@ func.func private @f() -> (tensor<8x4xf32> {optim.role = 1})
 
 // -----
 
-// expected-error@+1 {{expected 'optim.convention' to be "sum", "ema", "adam" or "other", but got "mean"}}
-func.func private @f(tensor<8x4xf32> {optim.convention = "mean"})
+// expected-error@+1 {{expected 'optim.convention' to be "sum", "ema", "adam", "mean" or "other", but got "mode"}}
+func.func private @f(tensor<8x4xf32> {optim.convention = "mode"})
 
 // -----
 

@@ -137,7 +137,7 @@ static const int64_t members[] = {0, 1, 2}, shape[] = {ROWS, COLUMNS};
 static const int64_t zeros[] = {0, 0, 0}; /* rows, columns, measures */
 static const steep_batch_entry batches[] = {
     {&plain, &with_update, &plain, &with_update, &squares, 3, members, zeros,
-     zeros, zeros, zeros, 2, 2, ROWS, COLUMNS, 0, 0}};
+     zeros, zeros, zeros, 2, 2, ROWS, COLUMNS, 0, 0, zeros}};
 static const char *const state_names[] = {"momentum_buffer"};
 static const steep_group_entry groups[] = {{"first", "rule", 0.25, 0.5, 1},
                                            {"rest", "rule", 2, 0, 1}};
