@@ -192,8 +192,8 @@ void addStep(const std::string &rule, double passes, Update twin,
 constexpr const char *bothFacts = "#geo.zero_column_sum, #geo.shift_invariant";
 
 /// What the projections cost: the compiled update beside the compiled one
-/// without them. Of whole steps, since the norm's pass over the gradient may work
-/// for the update; what plain RowNorm's norm takes is taken off both.
+/// without them. Of whole steps, since the norm's pass over the gradient may
+/// work for the update; what plain RowNorm's norm takes is taken off both.
 void addProjection(const std::string &shown, const std::string &facts,
                    bool clips, double bound) {
   Comparison what;
@@ -229,9 +229,11 @@ void addAll() {
   addRule("adamw", "", 512, 7, 1.05, [](Work &w) { w.run(w.twins.adamw); });
   addRule("lion", "", 512, 5, 0, [](Work &w) { w.run(w.twins.lion); });
   addRule("momentum", "", 512, 5, 0, [](Work &w) { w.run(w.twins.momentum); });
-  addStep("center", 4, [](Work &w) { w.center(); }, "center");
+  addStep(
+      "center", 4, [](Work &w) { w.center(); }, "center");
   addSquares();
-  addStep("rownorm", 7, [](Work &w) { w.projected(); }, "projected");
+  addStep(
+      "rownorm", 7, [](Work &w) { w.projected(); }, "projected");
   for (bool clips : {false, true}) {
     addProjection("projected_over_plain", "", clips, 1.35);
     addProjection("inner_over_plain", "#geo.shift_invariant", clips, 1.35);

@@ -29,11 +29,11 @@ static LogicalResult verifySignatureAttr(Operation *op, NamedAttribute attr) {
     return op->emitOpError("expected '") << name << "' to be ";
   };
   if (name == kRoleAttr) {
-    if (!value || !llvm::is_contained({"weight", "gradient", "state", "lr",
-                                       "wd", "clip", "step", "update",
-                                       "squares", "gradient_mean", "measure",
-                                       "workspace"},
-                                      value.getValue()))
+    if (!value ||
+        !llvm::is_contained({"weight", "gradient", "state", "lr", "wd", "clip",
+                             "step", "update", "squares", "gradient_mean",
+                             "measure", "workspace"},
+                            value.getValue()))
       return fail() << "the role of an argument or result, but got "
                     << attr.getValue();
   } else if (name == kConventionAttr) {

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -99,15 +100,43 @@ static Traffic findTraffic(Value value) {
   return {std::min(traffic.read, all), std::min(traffic.written, all)};
 }
 
+/// The arguments that the kernel writes before it reads them: what it reads
+/// there later it has just made, and comes from a cache (rows that are added to
+/// sums, and the sums).
+static llvm::SmallPtrSet<Value, 4> findMade(func::FuncOp kernel) {
+  llvm::SmallPtrSet<Value, 4> seen, made;
+  kernel.walk<WalkOrder::PreOrder>([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> list;
+    op.getEffects(list);
+    llvm::SmallPtrSet<Value, 4> written;
+    for (const auto &effect : list) {
+      auto memory = dyn_cast_or_null<MemrefValue>(effect.getValue());
+      if (!memory)
+        continue;
+      Value base = memref::skipViewLikeOps(memory);
+      if (isa<MemoryEffects::Read>(effect.getEffect()))
+        seen.insert(base);
+      else if (isa<MemoryEffects::Write>(effect.getEffect()))
+        written.insert(base);
+    }
+    for (Value base : written)
+      if (seen.insert(base).second)
+        made.insert(base);
+  });
+  return made;
+}
+
 /// One number an argument.
 static std::vector<double> bytesOf(func::FuncOp kernel) {
   std::vector<double> bytes;
+  llvm::SmallPtrSet<Value, 4> made = findMade(kernel);
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     Traffic traffic;
     if (type && type.hasStaticShape())
       traffic = findTraffic(argument);
-    bytes.push_back(traffic.read + traffic.written);
+    bytes.push_back((made.contains(argument) ? 0 : traffic.read) +
+                    traffic.written);
   }
   return bytes;
 }

@@ -43,8 +43,7 @@ void findBlocks(Plan &plan) {
     for (auto [index, row, column] :
          llvm::zip_equal(batch.parameters, batch.rows, batch.columns)) {
       const Parameter &parameter = plan.parameters[index];
-      batch.columnBlocks.push_back(
-          countBefore(parameter.columnBlocks, column));
+      batch.columnBlocks.push_back(countBefore(parameter.columnBlocks, column));
       batch.rowBlocks.push_back(countBefore(parameter.rowBlocks, row));
     }
 }

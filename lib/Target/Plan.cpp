@@ -557,12 +557,13 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
       return failure();
   int64_t count = batch.parameters.size();
   batch.wave = waveOf(
-      count, std::max({matrixBytes(plan.functions[*plain]),
-                       matrixBytes(plan.functions[*withUpdate]),
-                       matrixBytes(plan.functions[batch.measured]),
-                       matrixBytes(plan.functions[batch.measuredWithUpdate]),
-                       matrixBytes(plan.functions[batch.refresh.value_or(
-                           batch.plain)])}));
+      count,
+      std::max(
+          {matrixBytes(plan.functions[*plain]),
+           matrixBytes(plan.functions[*withUpdate]),
+           matrixBytes(plan.functions[batch.measured]),
+           matrixBytes(plan.functions[batch.measuredWithUpdate]),
+           matrixBytes(plan.functions[batch.refresh.value_or(batch.plain)])}));
   batch.squaresWave = waveOf(count, matrixBytes(plan.functions[*squares]));
   plan.batches.push_back(std::move(batch));
   return success();
@@ -574,9 +575,9 @@ LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
   for (Batch &batch : plan.batches)
     if (reads(plan.functions[batch.squares], SlotKind::GradientMean)) {
       batch.meansOffset = plan.wavesOffset();
-      plan.meansBytes += int64_t(batch.parameters.size()) *
-                         llvm::alignTo(uint64_t(batch.matrixColumns) * 4,
-                                       alignment);
+      plan.meansBytes +=
+          int64_t(batch.parameters.size()) *
+          llvm::alignTo(uint64_t(batch.matrixColumns) * 4, alignment);
     }
   // Overlap.c sorts one range of 32 bytes a tensor there, before any kernel.
   int64_t largest = (1 + 4 * count + plan.stateCount()) * 32;

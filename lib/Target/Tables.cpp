@@ -97,8 +97,7 @@ Constant *TableBuilder::batches() {
     records.push_back(make.record(
         {functions[batch.plain], functions[batch.withUpdate],
          functions[batch.measured], functions[batch.measuredWithUpdate],
-         functions[batch.squares],
-         make.number(batch.parameters.size()),
+         functions[batch.squares], make.number(batch.parameters.size()),
          make.numbers(batch.parameters), make.numbers(batch.rows),
          make.numbers(batch.columns), make.numbers(batch.columnBlocks),
          make.numbers(batch.measures), make.number(batch.wave),

@@ -297,7 +297,8 @@ static int64_t getGroupRows(linalg::LinalgOp op, unsigned kernel,
   return group;
 }
 
-/// A call whose only op sums groups of rows that the call before makes, or reads.
+/// A call whose only op sums groups of rows that the call before makes, or
+/// reads.
 void Placement::findGroups(const KernelGraph &graph) {
   for (size_t i = 0; i + 1 < calls.size(); ++i) {
     Call &maker = calls[i], &reader = calls[i + 1];

@@ -52,9 +52,10 @@ static Value makeRow(OpBuilder &b, Location loc, Value vector, Type matrix) {
 }
 
 static Value createColumnMeans(OpBuilder &b, Location loc, Value matrix) {
-  Value sums = geo::detail::createColumnSums(b, loc, matrix, /*ofSquares=*/false);
+  Value sums =
+      geo::detail::createColumnSums(b, loc, matrix, /*ofSquares=*/false);
   return geo::detail::createMeanRow(b, loc, sums,
-                               geo::detail::createSize(b, loc, matrix, 0));
+                                    geo::detail::createSize(b, loc, matrix, 0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,9 +96,8 @@ static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
     attributes.set(optim::kConventionAttr, b.getStringAttr("mean"));
     attributes.set(optim::kStateAttr,
                    b.getStringAttr(name.getValue() + meanSuffix));
-    (void)function.insertArgument(at, getRowType(weight),
-                                  attributes.getDictionary(b.getContext()),
-                                  loc);
+    (void)function.insertArgument(
+        at, getRowType(weight), attributes.getDictionary(b.getContext()), loc);
     rows.map(function.getArgument(states[number]), function.getArgument(at++));
   }
   (void)function.insertArgument(at, getVectorType(weight),
@@ -147,11 +147,9 @@ static func::FuncOp addSquares(func::FuncOp squares, SymbolTable &symbols) {
   symbols.insert(function, std::next(squares->getIterator()));
   func::ReturnOp ret = getReturn(function);
   OpBuilder b(ret);
-  Value mean =
-      createColumnMeans(b, function.getLoc(), function.getArgument(0));
+  Value mean = createColumnMeans(b, function.getLoc(), function.getArgument(0));
   unsigned end = function.getNumResults();
-  (void)function.insertResult(end, mean.getType(),
-                              getRole(b, "gradient_mean"));
+  (void)function.insertResult(end, mean.getType(), getRole(b, "gradient_mean"));
   ret->insertOperands(end, mean);
   return function;
 }
@@ -167,12 +165,12 @@ static func::FuncOp addRefresh(func::FuncOp update, ArrayRef<unsigned> numbers,
     attributes.push_back(update.getArgAttrDict(state));
   }
   OpBuilder b(update.getContext());
-  auto function = func::FuncOp::create(
-      update.getLoc(), (update.getSymName() + "_refresh").str(),
-      b.getFunctionType(types, types));
+  auto function = func::FuncOp::create(update.getLoc(),
+                                       (update.getSymName() + "_refresh").str(),
+                                       b.getFunctionType(types, types));
   function.setAllArgAttrs(attributes);
-  function.setAllResultAttrs(SmallVector<DictionaryAttr>(
-      types.size(), getRole(b, "state")));
+  function.setAllResultAttrs(
+      SmallVector<DictionaryAttr>(types.size(), getRole(b, "state")));
   Block *body = function.addEntryBlock();
   b.setInsertionPointToStart(body);
   SmallVector<Value> values(body->getArguments());

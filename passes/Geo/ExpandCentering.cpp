@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
-#include "passes/Geo/Cone.h"
+#include "passes/Geo/Affine.h"
 #include "passes/Geo/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,15 +27,19 @@ using namespace mlir::geo;
 static Value expand(CenterOp op, const Cone &cone, OpBuilder &b) {
   Location loc = op.getLoc();
   ArrayRef<geo::detail::Operand> inputs = cone.getInputs();
-  Value sums = geo::detail::createColumnSums(
-      b, loc, inputs,
-      [&](OpBuilder &b, Location loc, ValueRange v, Value sum) -> Value {
-        Value x =
-            arith::ExtFOp::create(b, loc, b.getF64Type(), cone.emit(b, v));
-        return arith::AddFOp::create(b, loc, sum, x);
-      });
-  Value mean = geo::detail::createMeanRow(
-      b, loc, sums, geo::detail::createSize(b, loc, op.getInput(), 0));
+  Value rows = geo::detail::createSize(b, loc, op.getInput(), 0), mean;
+  if (std::optional<Affine> affine = Affine::find(cone, b)) {
+    mean = createAffineMean(b, loc, cone, *affine, rows);
+  } else {
+    Value sums = geo::detail::createColumnSums(
+        b, loc, inputs,
+        [&](OpBuilder &b, Location loc, ValueRange v, Value sum) -> Value {
+          Value x =
+              arith::ExtFOp::create(b, loc, b.getF64Type(), cone.emit(b, v));
+          return arith::AddFOp::create(b, loc, sum, x);
+        });
+    mean = geo::detail::createMeanRow(b, loc, sums, rows);
+  }
   SmallVector<geo::detail::Operand> operands(inputs);
   operands.push_back({mean, {1}});
   return geo::detail::createGeneric(

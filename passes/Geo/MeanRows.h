@@ -31,9 +31,9 @@ public:
   /// projections need, at this update or for the next.
   llvm::SetVector<unsigned> getStates() const;
 
-  /// Emits the mean row of a matrix that follows, and what it is made of, moving
-  /// numbers up there; `rows` has those of the arguments. Rows are tensors of one
-  /// row. `b` stands before an op of the function's block.
+  /// Emits the mean row of a matrix that follows, and what it is made of,
+  /// moving numbers up there; `rows` has those of the arguments. Rows are
+  /// tensors of one row. `b` stands before an op of the function's block.
   static Value emit(OpBuilder &b, Value matrix, IRMapping &rows);
 
 private:

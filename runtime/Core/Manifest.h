@@ -23,8 +23,8 @@ struct Manifest {
     /// "sum" (B = beta B + G), "ema" (B = beta B + (1 - beta) G), "mean" or
     /// empty.
     std::string convention;
-    /// The mean row of the state whose name it has, and "_mean" behind it. Steps
-    /// compute it where it is all zeros, so a checkpoint may lack it.
+    /// The mean row of the state whose name it has, and "_mean" behind it.
+    /// Steps compute it where it is all zeros, so a checkpoint may lack it.
     bool isMean() const { return convention == "mean"; }
   };
   struct Parameter {

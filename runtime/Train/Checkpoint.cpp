@@ -183,8 +183,8 @@ RunConfig steep::readCheckpointConfig(const std::string &folder) {
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// Takes from `wanted` the mean rows that the file lacks: they are zero, and the
-/// next step computes them. Artefacts for other targets have none.
+/// Takes from `wanted` the mean rows that the file lacks: they are zero, and
+/// the next step computes them. Artefacts for other targets have none.
 static NamedTensors takeMissingMeans(const SafetensorsFile &file,
                                      const Manifest &manifest,
                                      NamedTensors &wanted) {
@@ -192,8 +192,9 @@ static NamedTensors takeMissingMeans(const SafetensorsFile &file,
   for (const Manifest::Parameter &parameter : manifest.parameters)
     for (const Manifest::State &state : parameter.states) {
       const std::string name = parameter.name + "." + state.name;
-      auto it = std::find_if(wanted.begin(), wanted.end(),
-                             [&](const auto &item) { return item.first == name; });
+      auto it =
+          std::find_if(wanted.begin(), wanted.end(),
+                       [&](const auto &item) { return item.first == name; });
       if (!state.isMean() || file.entries().count(name) || it == wanted.end())
         continue;
       missing.push_back(*it);

@@ -245,9 +245,9 @@ void Trainer::measureOracle(StepMetrics &metrics) {
   const Tensor &gradient = arguments.gradients[headIndex];
   Tensor direction = gradient;
   const auto &states = manifest.parameters[headIndex].states;
-  const auto averages =
-      std::count_if(states.begin(), states.end(),
-                    [](const Manifest::State &state) { return !state.isMean(); });
+  const auto averages = std::count_if(
+      states.begin(), states.end(),
+      [](const Manifest::State &state) { return !state.isMean(); });
   if (averages == 1 &&
       (states[0].convention == "ema" || states[0].convention == "sum"))
     direction = arguments.states[first];

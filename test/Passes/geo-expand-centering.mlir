@@ -77,11 +77,14 @@ func.func @few(%g: tensor<127x4096xf32>) -> tensor<127x4096xf32> {
 // for the sums and for the difference, and not by itself.
 // CHECK-LABEL: func.func @cone
 // CHECK-SAME: (%[[B:.*]]: tensor<64x8xf32>, %[[T:.*]]: f32)
+// A number that all elements are multiplied by is applied to the sums.
 // CHECK: %[[SUMS:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[B]] : tensor<64x8xf32>)
-// CHECK: arith.mulf %{{.*}}, %[[T]] : f32
-// CHECK: arith.extf
-// CHECK: arith.addf
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.extf
+// CHECK-NEXT: arith.addf
 // CHECK: %[[MEAN:.*]] = linalg.generic {{.*}} ins(%[[SUMS]] : tensor<8xf64>)
+// CHECK: %[[WIDE:.*]] = arith.extf %[[T]] : f32 to f64
+// CHECK: arith.mulf %{{.*}}, %[[WIDE]] : f64
 // CHECK: %[[C:.*]] = linalg.generic {{.*}} ins(%[[B]], %[[MEAN]] : tensor<64x8xf32>, tensor<8xf32>)
 // CHECK: arith.mulf %{{.*}}, %[[T]] : f32
 // CHECK: arith.subf
@@ -104,6 +107,29 @@ func.func @cone(%b: tensor<64x8xf32>, %t: f32) -> tensor<64x8xf32> {
 // CHECK: return %[[S]]
 func.func @rows(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
   %0 = geo.max_row %g radius(%r) : tensor<64x8xf32>
+  %1 = geo.center %0 : tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}
+
+// Rows less a known row, over their norms: what of each row does not depend on
+// the column is summed once, and both sums make the mean row.
+// CHECK-LABEL: func.func @affine
+// CHECK-SAME: (%[[G:.*]]: tensor<64x8xf32>, %[[M:.*]]: tensor<8xf32>, %[[R:.*]]: f32)
+// CHECK: %[[NORMS:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<64xf32>)
+// CHECK: %[[SLOPES:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[G]], %[[NORMS]] : tensor<64x8xf32>, tensor<64xf32>)
+// CHECK: math.fma {{.*}} : f64
+// CHECK: %[[ONES:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[NORMS]] : tensor<64xf32>) outs(%{{.*}} : tensor<f64>)
+// CHECK: linalg.generic {{.*}} ins(%[[SLOPES]], %[[M]], %[[ONES]] : tensor<8xf64>, tensor<8xf32>, tensor<f64>)
+// CHECK: return
+func.func @affine(%g: tensor<64x8xf32>, %m: tensor<8xf32>, %r: f32) -> tensor<64x8xf32> {
+  %empty = tensor.empty() : tensor<64x8xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%g, %m : tensor<64x8xf32>, tensor<8xf32>) outs(%empty : tensor<64x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %d = arith.subf %x, %y : f32
+    linalg.yield %d : f32
+  } -> tensor<64x8xf32>
+  %0 = geo.max_row %p radius(%r) {eps = 1.0e-8} : tensor<64x8xf32>
   %1 = geo.center %0 : tensor<64x8xf32>
   return %1 : tensor<64x8xf32>
 }

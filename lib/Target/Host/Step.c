@@ -71,7 +71,8 @@ static void run_matrix(const launch *l, int64_t matrix, int64_t begin,
       slots[i] = workspace;
       break;
     case STEEP_SLOT_GRADIENT_MEAN:
-      slots[i] = find_gradient_mean(args, l->wave.batch, l->wave.first + matrix);
+      slots[i] =
+          find_gradient_mean(args, l->wave.batch, l->wave.first + matrix);
       break;
     case STEEP_SLOT_WORKSPACE:
       slots[i] = workspace + l->squares_bytes + slot->value;
@@ -332,8 +333,8 @@ static void clear_measures(const steep_step_args *args) {
     measures[i] = NAN;
 }
 
-/* Is a matrix's row of this state all zeros? So it is before the first step, and
- * where a checkpoint had none. */
+/* Is a matrix's row of this state all zeros? So it is before the first step,
+ * and where a checkpoint had none. */
 static int is_unknown(const launch *l, int64_t member, int64_t state) {
   const steep_batch_entry *batch = l->wave.batch;
   const DLTensor *tensor = steep_host_tensor(l->wave.call, STEEP_STATE, state);

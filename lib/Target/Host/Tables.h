@@ -64,9 +64,10 @@ typedef struct {
 
 /* Matrices of one shape and rule; matrix i begins at row rows[i] and column
  * columns[i] of parameter parameters[i], seen as one matrix, behind
- * column_blocks[i] others and under row_blocks[i]; its measures stand from measures[i] on. `wave`
- * matrices go through the kernels together; it bounds the workspace. The
- * measured functions are the plain ones where the rule measures nothing. */
+ * column_blocks[i] others and under row_blocks[i]; its measures stand from
+ * measures[i] on. `wave` matrices go through the kernels together; it bounds
+ * the workspace. The measured functions are the plain ones where the rule
+ * measures nothing. */
 typedef struct {
   const steep_function_entry *plain;
   const steep_function_entry *with_update;
