@@ -16,7 +16,7 @@ func.func @dynamic(%w: tensor<?x4xf32> {optim.role = "weight"}) -> (tensor<?x4xf
 
 // -----
 
-// expected-error@+1 {{'func.func' op has no argument that result #0 replaces; expected optim.role = "weight", "state", "update", "squares" or "measure" and an argument of the same role}}
+// expected-error@+1 {{'func.func' op has no argument that result #0 replaces; expected optim.role = "weight", "state", "update", "squares", "gradient_mean" or "measure" and an argument of the same role}}
 func.func @homeless(%g: tensor<8x4xf32> {optim.role = "gradient"}) -> (tensor<8x4xf32> {optim.role = "state"}) {
   %0 = geo.normalize_rows %g : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
