@@ -45,10 +45,10 @@ def test_state_dicts(inputs):
     torch.testing.assert_close(row[0], average, rtol=1e-5, atol=1e-7)
     run(weight, optimizer, 3, 6)
 
-    same, _ = resume(spec, start, lambda o: o.load_state_dict(saved), 6)
+    same, _ = resume(spec, start, lambda o: o.load_state_dict(copy.deepcopy(saved)), 6)
     assert torch.equal(same, weight)
     without = {k: v for k, v in saved["state"][0].items() if k != MEAN}
-    bare = {**saved, "state": {0: without}}
+    bare = {**saved, "state": {0: copy.deepcopy(without)}}
     other, loaded = resume(spec, start, lambda o: o.load_state_dict(bare), 6)
     torch.testing.assert_close(other, weight, rtol=0, atol=1e-6)
     assert loaded.state[other][MEAN].any()

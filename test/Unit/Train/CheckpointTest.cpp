@@ -148,6 +148,40 @@ TEST_F(Checkpoint, StartsAtMastersOfBF16Weights) {
             std::string::npos);
 }
 
+// What steps compute again need not be there, and may be another artefact's.
+TEST_F(Checkpoint, MeanRowsMayBeMissingOrMore) {
+  Manifest carried = optimizer.manifest();
+  Manifest::Parameter &parameter = carried.parameters.front();
+  const std::size_t at = parameter.states.size();
+  const std::vector<int64_t> shape = {1, parameter.shape.back()};
+  parameter.states.push_back({"exp_avg_mean", shape, "mean"});
+  const auto freshWithMean = [&] {
+    CheckpointTensors all{carried, fresh().parameters, fresh().states};
+    all.states.emplace(all.states.begin() + std::ptrdiff_t(at), DType::F32,
+                       shape);
+    all.states[at].f32()[0] = 3;
+    return all;
+  };
+  CheckpointTensors all = freshWithMean();
+  loadCheckpoint(path, all);
+  EXPECT_EQ(all.states[at].f32()[0], 0);
+  EXPECT_EQ(all.states[3].f32()[3], 0.25f);
+  all.states[at].f32()[0] = 3;
+  EXPECT_EQ(loadStart(path, all), 11);
+  EXPECT_EQ(all.states[at].f32()[0], 0);
+
+  state.step = 13;
+  state.updates = 12;
+  all.states[at].f32()[0] = 0.75f;
+  saveCheckpoint(config, state, all);
+  const std::string other = folder.path("run/checkpoint-00000013");
+  CheckpointTensors again = freshWithMean(), without = fresh();
+  loadCheckpoint(other, again);
+  EXPECT_EQ(again.states[at].f32()[0], 0.75f);
+  loadCheckpoint(other, without);
+  EXPECT_EQ(without.states[2].f32()[3], 0.25f);
+}
+
 TEST_F(Checkpoint, NamesOfPyTorch) {
   const SafetensorsFile file =
       SafetensorsFile::open(path + "/optimizer.safetensors");
