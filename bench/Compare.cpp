@@ -34,7 +34,11 @@ std::string target() {
   return text ? text : "native";
 }
 
-bool isQuick() { return std::getenv("STEEP_BENCH_QUICK") != nullptr; }
+bool isTiny() { return std::getenv("STEEP_BENCH_TINY") != nullptr; }
+
+bool isQuick() {
+  return isTiny() || std::getenv("STEEP_BENCH_QUICK") != nullptr;
+}
 
 bool usesProcessorTime() {
   const char *text = std::getenv("STEEP_BENCH_CLOCK");
@@ -90,7 +94,7 @@ static void compare(benchmark::State &state, const Comparison &what,
 
 void addComparison(Comparison what, std::function<Pair()> make) {
   if (isQuick())
-    what.rounds = std::min(what.rounds, 5);
+    what.rounds = std::min(what.rounds, isTiny() ? 1 : 5);
   benchmark::RegisterBenchmark(what.name.c_str(),
                                [what, make](benchmark::State &state) {
                                  try {

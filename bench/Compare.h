@@ -63,6 +63,9 @@ std::string target();
 bool usesProcessorTime();
 /// True where $STEEP_BENCH_QUICK is set: fewer rounds, smaller sizes.
 bool isQuick();
+/// True where $STEEP_BENCH_TINY is set: one round of the smallest sizes, which
+/// shows that benchmarks run, and nothing else.
+bool isTiny();
 
 /// Puts machine, instruction set and threads into the output's context, runs
 /// what was registered. Returns the exit status.

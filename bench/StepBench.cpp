@@ -229,7 +229,7 @@ static void limitProducts() {
 int main(int argc, char **argv) {
   limitSpinning(argv);
   limitProducts();
-  addPreset("190m", isQuick() ? 1 : 4);
+  addPreset(isTiny() ? "tiny" : "190m", isQuick() ? 1 : 4);
   if (!isQuick()) {
     addPreset("380m", 2);
     addPreset("640m", 1);
