@@ -40,7 +40,8 @@ void Block::reset(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   stopped = false;
   // A block's schedule depends on its place, not on who runs it.
   std::uint64_t seed = launch.program->options.seed;
-  randomState = seed ? (seed + index + 1) * 0x9E3779B97F4A7C15ull | 1 : 0;
+  std::uint64_t place = seed + index + 1 + (launch.number << 32);
+  randomState = seed ? place * 0x9E3779B97F4A7C15ull | 1 : 0;
 
   const std::uint32_t *size = launch.block;
   for (std::uint32_t i = 0; i < threads; ++i) {

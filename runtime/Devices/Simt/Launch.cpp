@@ -223,6 +223,7 @@ bool run(const Program &program, const Kernel &kernel,
   Launch launch;
   launch.program = &program;
   launch.kernel = &kernel;
+  launch.number = program.launches++;
   std::copy(grid, grid + 3, launch.grid);
   std::copy(block, block + 3, launch.block);
   launch.dynamicShared = dynamicShared;

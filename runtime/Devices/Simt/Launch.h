@@ -24,6 +24,7 @@ struct Launch {
   KernelEntry entry = nullptr;
   std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   std::uint32_t dynamicShared = 0;
+  std::uint64_t number = 0; ///< among those of the program
   void **parameters = nullptr;
   Reports *reports = nullptr;
   std::chrono::steady_clock::time_point deadline;

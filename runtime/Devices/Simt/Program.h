@@ -12,6 +12,7 @@
 #ifndef STEEP_RUNTIME_DEVICES_SIMT_PROGRAM_H
 #define STEEP_RUNTIME_DEVICES_SIMT_PROGRAM_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -106,6 +107,8 @@ public:
                             std::string &message) const = 0;
 
   Options options;
+  /// So far; each has a schedule of its own where there is a seed.
+  mutable std::atomic<std::uint64_t> launches{0};
   std::vector<Kernel> kernels;
   std::vector<Variable> variables;
 };
