@@ -22,7 +22,7 @@ using namespace mlir::geo::detail;
 
 StringRef SignOp::getDualNorm() { return "sum |g_ij|"; }
 
-LogicalResult SignOp::verify() { return verifyEps(*this, getEps()); }
+LogicalResult SignOp::verify() { return verifyBall(*this); }
 
 /// -r (g / (|g| + eps)), where a zero is divided by 1 if eps is zero.
 FailureOr<SmallVector<Value>> SignOp::decomposeOperation(OpBuilder &b) {
@@ -54,7 +54,7 @@ FailureOr<SmallVector<Value>> SignOp::decomposeOperation(OpBuilder &b) {
 
 StringRef FrobeniusOp::getDualNorm() { return "||G||_F"; }
 
-LogicalResult FrobeniusOp::verify() { return verifyEps(*this, getEps()); }
+LogicalResult FrobeniusOp::verify() { return verifyBall(*this); }
 
 FailureOr<SmallVector<Value>> FrobeniusOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
@@ -86,7 +86,7 @@ FailureOr<SmallVector<Value>> FrobeniusOp::expand(RewriterBase &rewriter,
 
 StringRef MaxColumnOp::getDualNorm() { return "sum_j ||G_:j||"; }
 
-LogicalResult MaxColumnOp::verify() { return verifyEps(*this, getEps()); }
+LogicalResult MaxColumnOp::verify() { return verifyBall(*this); }
 
 FailureOr<SmallVector<Value>> MaxColumnOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();

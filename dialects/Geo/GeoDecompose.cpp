@@ -36,6 +36,7 @@ using geo::detail::createRowSquares;
 using geo::detail::createSize;
 using geo::detail::createZeros;
 using geo::detail::firstOnly;
+using geo::detail::hasInverse;
 
 using Values = FailureOr<SmallVector<Value>>;
 
@@ -212,8 +213,7 @@ Value geo::detail::createRowSquares(OpBuilder &b, Location loc, Value matrix) {
       })[0];
 }
 
-/// Whether 1 / (norm + eps) is finite for every norm.
-static bool hasInverse(const APFloat &eps) {
+bool geo::detail::hasInverse(const APFloat &eps) {
   return eps.convertToDouble() >= std::numeric_limits<float>::min();
 }
 

@@ -50,6 +50,17 @@ LogicalResult verifyBeta(Operation *op, StringRef name, APFloat beta);
 /// makes the step vanish.
 LogicalResult verifyEps(Operation *op, APFloat eps);
 
+/// Fails where the radius is a constant that is not finite: no step is that
+/// long. A negative one is the ball turned round, -1 gives the normalised
+/// matrix itself.
+LogicalResult verifyRadius(Operation *op, Value radius);
+
+/// The same, and eps: for an oracle that divides by a norm plus eps.
+template <typename Op> LogicalResult verifyBall(Op op) {
+  return failure(failed(verifyRadius(op, op.getRadius())) ||
+                 failed(verifyEps(op, op.getEps())));
+}
+
 /// Every eps is below: with a larger one the step would vanish.
 constexpr double epsBound = 1;
 
@@ -163,6 +174,9 @@ Value createColumnSums(OpBuilder &b, Location loc, Value matrix,
 
 /// The sums of the squares of every row, in f64, as linalg.
 Value createRowSquares(OpBuilder &b, Location loc, Value matrix);
+
+/// Whether 1 / (norm + eps) is finite in f32 for every norm.
+bool hasInverse(const APFloat &eps);
 
 /// What divides rows or columns by their norms, from the sums of their squares:
 /// a number each in f32, which createQuotient() takes. It is 1 / (norm + eps),

@@ -34,6 +34,8 @@ static constexpr double leastSquaredDistance = 1e-5;
 static constexpr double damping = 1.5;
 
 LogicalResult EquidistantOp::verify() {
+  if (failed(verifyRadius(*this, getRadius())))
+    return failure();
   int64_t rounds = getRounds(), steps = getSteps();
   if (rounds < 1 || rounds > mostRounds)
     return emitOpError("expected rounds in 1..")

@@ -29,6 +29,8 @@ APFloat ClippedRowOp::getEps() { return APFloat(0.0); }
 void ClippedRowOp::setEps(APFloat) {}
 
 LogicalResult ClippedRowOp::verify() {
+  if (failed(verifyRadius(*this, getRadius())))
+    return failure();
   double clip = getClip().convertToDouble();
   // Below 1 no row could have the root mean square 1.
   if (std::isfinite(clip) && clip >= 1)
@@ -175,6 +177,8 @@ FailureOr<SmallVector<Value>> ClippedRowOp::decomposeOperation(OpBuilder &b) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EqualizeOp::verify() {
+  if (failed(verifyRadius(*this, getRadius())))
+    return failure();
   double floor = getFloor().convertToDouble();
   if (!(std::isfinite(floor) && floor >= 0))
     return emitOpError("expected floor to be finite and at least 0, but got ")

@@ -255,12 +255,16 @@ def Geo_AllocateOp : Geo_Op<"allocate", [
 
     The pairs are found without a singular value decomposition of M: `rounds` of
     power iteration on M^T M, from a start that is the same at every step and
-    for every weight of this width, in f64.
+    for every weight of this width, in f64. A pair whose singular value is below
+    2^-18 of the leading one does not count: in an f32 matrix of lower rank it is
+    a rounding error, of which O holds next to nothing, so that taking from it
+    would add a step uphill.
 
     The head is what O makes of it times `gain` minus what is taken away, so an
     error of the polynomial f is enlarged: a singular value s gets
     `gain (f(s) - 1) + 1` instead of 1. A spec with which that is not positive
-    for some s in [0.02, 1 + margin] is refused.
+    for some s in [0.02, 1 + margin] is refused, and so is a gain with which
+    rounding errors of f (2^-20, or 2^-7 with `dot(bf16)`) would decide.
 
     Laws: with `gain = 1` the op vanishes. The answer is odd, and the same for
     c M, c > 0. Zero gives zero.

@@ -9,6 +9,7 @@
 #include "dialects/Geo/Number.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/Format.h"
 
 #include <cmath>
@@ -20,8 +21,10 @@ using geo::detail::printNumbers;
 using geo::detail::printRadius;
 using geo::detail::str;
 using geo::detail::strNumbers;
+using geo::detail::verifyBall;
 using geo::detail::verifyBeta;
 using geo::detail::verifyEps;
+using geo::detail::verifyRadius;
 
 //===----------------------------------------------------------------------===//
 // Syntax
@@ -445,6 +448,14 @@ LogicalResult geo::detail::verifyEps(Operation *op, APFloat eps) {
   return success();
 }
 
+LogicalResult geo::detail::verifyRadius(Operation *op, Value radius) {
+  APFloat value(0.0f);
+  if (!matchPattern(radius, m_ConstantFloat(&value)) || value.isFinite())
+    return success();
+  return op->emitOpError("expected a finite radius, but got ")
+         << str(value.convertToFloat());
+}
+
 LogicalResult EmaOp::verify() { return verifyBeta(*this, "beta", getBeta()); }
 
 LogicalResult CorrectBiasOp::verify() {
@@ -453,6 +464,12 @@ LogicalResult CorrectBiasOp::verify() {
   int64_t ahead = getAhead();
   if (ahead < 0 || ahead > 1)
     return emitOpError("expected ahead in 0..1, but got ") << ahead;
+  // What another rate makes of zeros is not 1 - beta^t short of its average.
+  auto average = getInput().getDefiningOp<EmaOp>();
+  if (average && average.getBeta() != getBeta())
+    return emitOpError("expected the beta of the average that it corrects, ")
+           << getShortest(average.getBeta().convertToDouble()) << ", but got "
+           << getShortest(getBeta().convertToDouble());
   return success();
 }
 
@@ -473,8 +490,8 @@ LogicalResult MomentumOp::verify() {
 }
 
 LogicalResult NormalizeRowsOp::verify() { return verifyEps(*this, getEps()); }
-LogicalResult MaxRowOp::verify() { return verifyEps(*this, getEps()); }
-LogicalResult CommonBallOp::verify() { return verifyEps(*this, getEps()); }
+LogicalResult MaxRowOp::verify() { return verifyBall(*this); }
+LogicalResult CommonBallOp::verify() { return verifyBall(*this); }
 
 LogicalResult RowSquaresOp::verify() {
   if (getInput().getType().getDimSize(0) != getResult().getType().getDimSize(0))
@@ -496,6 +513,8 @@ LogicalResult RowSquaresOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult ShapeScaleOp::verify() {
+  if (failed(verifyRadius(*this, getRadius())))
+    return failure();
   constexpr StringLiteral kinds[] = {"original", "original_columns",
                                      "ratio",    "match_rms_adamw",
                                      "row_rms",  "rms",

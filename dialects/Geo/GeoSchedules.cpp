@@ -187,7 +187,7 @@ static LogicalResult refuse(SpectralOp op, const Violation &found,
 }
 
 LogicalResult SpectralOp::verify() {
-  if (failed(verifyEps(*this, getEps())) || failed(verifyNormalization(*this)))
+  if (failed(verifyBall(*this)) || failed(verifyNormalization(*this)))
     return failure();
   std::string error;
   std::optional<Schedule> schedule = makeTriples(*this, error);

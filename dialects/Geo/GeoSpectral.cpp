@@ -88,17 +88,18 @@ private:
 
 } // namespace
 
-/// The gradient over its norm, tall, in the upper left corner of X. Free of
-/// scale, quotients are formed in f64, whose range is what rescaling by a power
-/// of two would give f32.
+/// The gradient over its norm, tall, in the upper left corner of X. Where no
+/// eps keeps the inverse norm within f32, quotients are formed in f64, whose
+/// range is what rescaling by a power of two would give f32.
 Value Expansion::createStart() {
   bool isFree = op.getNormalization() == "scale_free";
+  bool isWide = isFree || !hasInverse(op.getEps());
   Divisor divisor{1, op.getEps(), isFree};
   if (op.getNormalization() == "safety")
     divisor.factor = op.getSafety()->convertToDouble();
   Type f64 = b.getF64Type();
   Value inverse =
-      createInverseNorm(b, loc, op.getGradient(), divisor, isFree ? f64 : f32);
+      createInverseNorm(b, loc, op.getGradient(), divisor, isWide ? f64 : f32);
 
   SmallVector<OpFoldResult> sizes = {b.getIndexAttr(big),
                                      b.getIndexAttr(small)};
@@ -107,7 +108,7 @@ Value Expansion::createStart() {
       b, loc, {{op.getGradient(), getAxes()}, {inverse, {}}}, {{empty, {0, 1}}},
       "pp",
       [&](OpBuilder &b, Location loc, ValueRange v) -> SmallVector<Value> {
-        if (!isFree)
+        if (!isWide)
           return {arith::MulFOp::create(b, loc, v[0], v[1])};
         Value wide = arith::ExtFOp::create(b, loc, f64, v[0]);
         Value quotient = arith::MulFOp::create(b, loc, wide, v[1]);

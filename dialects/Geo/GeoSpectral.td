@@ -53,7 +53,11 @@ def Geo_SpectralOp : Geo_Op<"spectral", Geo_OracleTraits<
     | --- | --- |
     | `frobenius` | `||G||_F + eps` |
     | `safety` | `s ||G||_F + eps` with the schedule's safety factor s |
-    | `scale_free` | `||G||_F (1 + eps)`, quotients in f64: the answer is the same for c G, from the smallest c to the largest that f32 bears, bit by bit for powers of two |
+    | `scale_free` | `||G||_F (1 + eps)`: the answer is the same for c G, from the smallest c to the largest that f32 bears, bit by bit for powers of two |
+
+    Quotients are formed in f64 where nothing keeps the inverse norm within f32:
+    with `scale_free`, and with an eps of 0 or below the normal numbers of f32.
+    So a G of denormal numbers has a step, and not NaN.
 
     `form` says how the steps are computed; in exact arithmetic it changes
     nothing:

@@ -149,6 +149,16 @@ std::optional<Schedule> schedules::makeCustomSchedule(const Schedule &table,
                   "follows the last of " +
                   std::to_string(given) + " triples in " +
                   std::to_string(steps) + " steps");
+  if (steps < given)
+    return refuse("expected steps to be at least the number of triples, " +
+                  std::to_string(given) + ", but got " + std::to_string(steps) +
+                  ", which leaves the last " + std::to_string(given - steps) +
+                  " unused");
+  if (steps == given && !then.empty())
+    return refuse("expected then only with more steps than triples, but got "
+                  "then = \"" +
+                  std::string(then) + "\" with " + std::to_string(steps) +
+                  " steps and " + std::to_string(given) + " triples");
   Schedule schedule = table;
   schedule.resize(steps, then == "cubic" ? cubic : table.back());
   return schedule;

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 
@@ -31,6 +32,27 @@ static LogicalResult check(RowDiameterOp op) {
   return success();
 }
 
+/// The radius, or NaN where it has no answer: the ball itself would turn round.
+static Value createChecked(RowDiameterOp op, OpBuilder &b) {
+  Value radius = op.getRadius();
+  Location loc = op.getLoc();
+  if (matchPattern(radius, m_Constant()))
+    return radius; // the verifier has seen it
+  auto f32 = Float32Type::get(op.getContext());
+  auto create = [&](APFloat value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(f32, value));
+  };
+  const llvm::fltSemantics &single = f32.getFloatSemantics();
+  Value isLeast = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE,
+                                        radius, create(APFloat(0.0f)));
+  Value isFinite =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, radius,
+                            create(APFloat::getLargest(single)));
+  Value isRadius = arith::AndIOp::create(b, loc, isLeast, isFinite);
+  return arith::SelectOp::create(b, loc, isRadius, radius,
+                                 create(APFloat::getNaN(single)));
+}
+
 static void relax(RowDiameterOp op, func::FuncOp function,
                   RewriterBase &rewriter) {
   auto type = cast<RankedTensorType>(op.getGradient().getType());
@@ -44,9 +66,9 @@ static void relax(RowDiameterOp op, func::FuncOp function,
                      "reaches at least {0} of the exact decrease",
                      ratio);
   rewriter.setInsertionPoint(op);
-  auto ball =
-      CommonBallOp::create(rewriter, op.getLoc(), type, op.getGradient(),
-                           op.getRadius(), rewriter.getF64FloatAttr(0));
+  auto ball = CommonBallOp::create(
+      rewriter, op.getLoc(), type, op.getGradient(),
+      createChecked(op, rewriter), rewriter.getF64FloatAttr(0));
   ball->setAttr(GeoDialect::guaranteeAttrName, guarantee);
   function->setAttr(GeoDialect::guaranteeAttrName, guarantee);
   rewriter.replaceAllUsesWith(op.getResult(), ball.getResult());

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Geo/Geo.h"
 #include "dialects/Optim/Optim.h"
 #include "passes/Optim/Passes.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::optim {
@@ -53,6 +55,48 @@ static std::optional<StringRef> findMatch(GroupOp group, StringRef name) {
 static bool uses(RuleOp rule, Value (*scalar)(ScalarsOp)) {
   return llvm::any_of(rule.getBody().getOps<ScalarsOp>(),
                       [&](ScalarsOp op) { return !scalar(op).use_empty(); });
+}
+
+/// Whether a number is computed from the clip factor.
+static bool isClip(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.getType().isIntOrFloat())
+    return false;
+  if (auto scalars = dyn_cast<ScalarsOp>(op))
+    return value == scalars.getClip();
+  return llvm::any_of(op->getOperands(), isClip);
+}
+
+/// Whether the clip factor comes in here, or would change nothing: the answer
+/// of an oracle without eps does not depend on the size of what it is fed.
+static bool absorbsClip(Operation *op) {
+  auto oracle = dyn_cast<geo::GeometryOpInterface>(op);
+  return (oracle && oracle.isHomogeneous()) ||
+         llvm::any_of(op->getOperands(), isClip);
+}
+
+/// The op that takes the gradient without the clip factor, on a way from the
+/// gradient to a weight or state that the factor does not come into; null where
+/// there is none.
+static Operation *findUnclipped(RuleOp rule) {
+  YieldOp yield = rule.getYield();
+  SetVector<Operation *> reached;
+  auto follow = [&](ValueRange values, Operation *by) -> Operation * {
+    for (Value value : values) {
+      if (value == rule.getGradient())
+        return by;
+      Operation *op = value.getDefiningOp();
+      if (op && !absorbsClip(op))
+        reached.insert(op);
+    }
+    return nullptr;
+  };
+  if (Operation *found = follow(yield.getValues(), yield))
+    return found;
+  for (size_t i = 0; i < reached.size(); ++i) // grows as it is walked
+    if (Operation *found = follow(reached[i]->getOperands(), reached[i]))
+      return found;
+  return nullptr;
 }
 
 namespace {
@@ -196,11 +240,17 @@ LogicalResult Binder::checkScalars(GroupOp group) const {
   auto clip = [](ScalarsOp op) -> Value { return op.getClip(); };
   if (!group.getWd().isZero() && !uses(rule, wd))
     return fail(" has a weight decay, but rule") << " does not use it";
-  if (!uses(rule, clip))
-    return fail(" would be neither clipped nor scaled: expected rule")
-           << " to multiply its gradient by the clip factor, the third result "
-              "of optim.scalars, as in geo.scale %g, %clip";
-  return success();
+  Operation *unclipped = findUnclipped(rule);
+  if (!unclipped && uses(rule, clip))
+    return success();
+  InFlightDiagnostic diag =
+      fail(" would be neither clipped nor scaled: expected rule")
+      << " to multiply its gradient by the clip factor, the third result of "
+         "optim.scalars, as in geo.scale %g, %clip";
+  if (unclipped)
+    diag.attachNote(unclipped->getLoc())
+        << "the gradient comes in here without it";
+  return diag;
 }
 
 LogicalResult Binder::run() {

@@ -71,6 +71,19 @@ func.func @scale_free(%n: tensor<16x16xf32>, %r: f32) -> tensor<16x16xf32> {
 
 // -----
 
+// So it is where no eps keeps the inverse norm within f32.
+// CHECK-LABEL: func.func @no_eps
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<f64>)
+// CHECK: arith.extf %{{.*}} : f32 to f64
+// CHECK-NEXT: arith.mulf %{{.*}} : f64
+// CHECK-NEXT: arith.truncf %{{.*}} : f64 to f32
+func.func @no_eps(%n: tensor<16x16xf32>, %r: f32) -> tensor<16x16xf32> {
+  %s = geo.spectral %n radius(%r) {schedule = "jordan", steps = 1, eps = 1.0e-45} : tensor<16x16xf32>
+  return %s : tensor<16x16xf32>
+}
+
+// -----
+
 // Another geometry that needs a whole sum is expanded by the same pass.
 // CHECK-LABEL: func.func @frobenius
 // CHECK: geo.row_squares

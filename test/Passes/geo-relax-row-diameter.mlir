@@ -31,3 +31,26 @@ func.func @exact(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
   %s:3 = geo.row_diameter %g radius(%r) {form = "exact"} : tensor<64x8xf32>
   return %s#0 : tensor<64x8xf32>
 }
+
+// A computed radius that is negative, infinite or NaN has no answer.
+// CHECK-LABEL: func.func @computed(
+// CHECK-SAME:    %{{.*}}, %[[R:.*]]: f32)
+// CHECK-DAG:     %[[LEAST:.*]] = arith.cmpf oge, %[[R]], %{{.*}} : f32
+// CHECK-DAG:     %[[MOST:.*]] = arith.cmpf ole, %[[R]], %{{.*}} : f32
+// CHECK:         %[[BOTH:.*]] = arith.andi %[[LEAST]], %[[MOST]]
+// CHECK:         %[[CHECKED:.*]] = arith.select %[[BOTH]], %[[R]], %{{.*}} : f32
+// CHECK:         geo.common_ball %{{.*}} radius(%[[CHECKED]])
+func.func @computed(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<64x8xf32>
+  return %s#0 : tensor<64x8xf32>
+}
+
+// A constant has been checked.
+// CHECK-LABEL: func.func @constant(
+// CHECK-NOT:     arith.select
+// CHECK:         geo.common_ball
+func.func @constant(%g: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %r = arith.constant 2.0 : f32
+  %s:3 = geo.row_diameter %g radius(%r) {form = "relax"} : tensor<64x8xf32>
+  return %s#0 : tensor<64x8xf32>
+}

@@ -187,7 +187,82 @@ optim.spec @unclipped {
 }
 optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
   %lr, %wd, %clip, %t = optim.scalars %h
+  // expected-note@+1 {{the gradient comes in here without it}}
   %s = geo.max_row %g radius(%lr) {eps = 1.0e-8}
   %w1 = geo.apply %w, %s
   optim.yield %w1
+}
+
+// -----
+
+// It is computed, and nobody uses it.
+optim.spec @unused {
+  // expected-error@+1 {{@a would be neither clipped nor scaled: expected rule @r to multiply its gradient by the clip factor}}
+  optim.group @a ["*"] uses @r lr 0.1
+  optim.parameter "x" : tensor<8x8xf32>
+}
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  // expected-note@+1 {{the gradient comes in here without it}}
+  %s = geo.sign %g radius(%lr) {eps = 0.5}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+// -----
+
+// One of two ways.
+optim.spec @half {
+  // expected-error@+1 {{@a would be neither clipped nor scaled: expected rule @r to multiply its gradient by the clip factor}}
+  optim.group @a ["*"] uses @r lr 0.1
+  optim.parameter "x" : tensor<8x8xf32>
+}
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  // expected-note@+1 {{the gradient comes in here without it}}
+  %q = geo.mix %gc, %g {weights = [0.5, 0.5]}
+  %s = geo.sign %q radius(%lr) {eps = 0.5}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1
+}
+
+// -----
+
+// A state is no less than the weight.
+optim.spec @state {
+  // expected-error@+1 {{@a would be neither clipped nor scaled: expected rule @r to multiply its gradient by the clip factor}}
+  optim.group @a ["*"] uses @r lr 0.1
+  optim.parameter "x" : tensor<8x8xf32>
+}
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    state(%b "buffer": tensor<?x?xf32>) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %gc = geo.scale %g, %clip
+  // expected-note@+1 {{the gradient comes in here without it}}
+  %b1 = geo.ema %b, %g {beta = 0.9}
+  %s = geo.sign %gc radius(%lr) {eps = 0.5}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1, %b1
+}
+
+// -----
+
+// The factor may come in times another number, or behind an average, and an
+// oracle without eps does not see it.
+optim.spec @late {
+  optim.group @a ["*"] uses @r lr 0.1
+  optim.parameter "x" : tensor<8x8xf32>
+}
+optim.rule @r(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    state(%b "buffer": tensor<?x?xf32>) {
+  %lr, %wd, %clip, %t = optim.scalars %h
+  %half = arith.constant 0.5 : f32
+  %k = arith.mulf %clip, %half : f32
+  %gc = geo.scale %g, %k
+  %b1 = geo.ema %b, %gc {beta = 0.9}
+  %s = geo.sign %g radius(%lr)
+  %w1 = geo.apply %w, %s
+  optim.yield %w1, %b1
 }

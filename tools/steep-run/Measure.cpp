@@ -145,8 +145,12 @@ void Measurement::measureOracle(const Tensor &g) {
 }
 
 void Measurement::measureGradient(const Tensor &g) {
-  if (wants({"oracle"}))
+  // The solver takes no other matrix; nor is there an answer.
+  if (wants({"oracle"}) && isFinite(g))
     measureOracle(g);
+  else if (wants({"oracle"}))
+    for (const char *key : {"tension", "dual", "gap", "rownorm_ratio"})
+      put(key, NAN);
   if (wants({"oracle", "certificate"})) {
     const Certificate certificate = rowNormCertificate(g);
     put("certificate", certificate.ratio);

@@ -13,9 +13,44 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 #include <thread>
 
 using namespace steep;
+
+/// The names of a list with commas between, empty ones too.
+static std::vector<std::string> splitNames(const std::string &list) {
+  std::vector<std::string> names;
+  std::istringstream stream(list + ",");
+  for (std::string name; std::getline(stream, name, ',');)
+    names.push_back(name);
+  return names;
+}
+
+/// What is wrong with a list of measurements; nothing where it is right.
+static std::string checkNames(const std::string &list) {
+  for (std::string name : splitNames(list)) {
+    if (name.empty())
+      return "a name is missing in " + quote(list);
+    if (std::string error = CLI::IsMember(measurementNames())(name);
+        !error.empty())
+      return error;
+  }
+  return "";
+}
+
+/// All names of all lists.
+static std::vector<std::string>
+joinLists(const std::vector<std::string> &lists) {
+  std::vector<std::string> names;
+  for (const std::string &list : lists)
+    for (const std::string &name : splitNames(list)) {
+      if (std::find(names.begin(), names.end(), name) != names.end())
+        fail("--measure: {} is given twice", name);
+      names.push_back(name);
+    }
+  return names;
+}
 
 static void addOptions(CLI::App &app, UpdateOptions &update,
                        std::string &simtRoute,
@@ -72,8 +107,7 @@ static void addOptions(CLI::App &app, UpdateOptions &update,
                  "increment s; oracle (small heads), certificate, flow, "
                  "columns, dual of a gradient g")
       ->allow_extra_args(false)
-      ->delimiter(',')
-      ->check(CLI::IsMember(measurementNames()));
+      ->check(checkNames);
 }
 
 /// Refuses what was given and would be ignored.
@@ -128,10 +162,11 @@ int main(int argc, char **argv) {
   UpdateOptions update;
   unsigned available = std::thread::hardware_concurrency();
   update.threads = static_cast<int>(std::clamp(available, 1u, 64u));
-  std::vector<std::string> measure;
+  std::vector<std::string> lists;
   std::string simtRoute = "ir";
-  addOptions(app, update, simtRoute, measure);
+  addOptions(app, update, simtRoute, lists);
   return toolMain(app, argc, argv, [&] {
+    const std::vector<std::string> measure = joinLists(lists);
     checkOptions(app, update, simtRoute, measure);
     update.simt.ptx = simtRoute == "ptx";
     if (!measure.empty()) {

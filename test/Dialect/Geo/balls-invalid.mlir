@@ -232,3 +232,110 @@ func.func @then_of_named(%n: tensor<4x2xf32>, %r: f32) {
   %0 = geo.spectral %n radius(%r) {schedule = "you", steps = 6, then = "cubic"} : tensor<4x2xf32>
   return
 }
+
+// -----
+
+// Of oracles of every kind, and of what makes their radius.
+func.func @radius(%g: tensor<4x2xf32>) {
+  %nan = arith.constant 0x7FC00000 : f32
+  // expected-error@+1 {{'geo.common_ball' op expected a finite radius, but got nan}}
+  %0 = geo.common_ball %g radius(%nan) : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_max_row(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.max_row' op expected a finite radius, but got inf}}
+  %0 = geo.max_row %g radius(%inf) : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_frobenius(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.frobenius' op expected a finite radius, but got inf}}
+  %0 = geo.frobenius %g radius(%inf) : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_sign(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.sign' op expected a finite radius, but got inf}}
+  %0 = geo.sign %g radius(%inf) : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_max_column(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.max_column' op expected a finite radius, but got inf}}
+  %0 = geo.max_column %g radius(%inf) : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_spectral(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.spectral' op expected a finite radius, but got inf}}
+  %0 = geo.spectral %g radius(%inf) {schedule = "jordan", steps = 5} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_equidistant(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.equidistant' op expected a finite radius, but got inf}}
+  %0 = geo.equidistant %g radius(%inf) : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_equalize(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.equalize' op expected a finite radius, but got inf}}
+  %0 = geo.equalize %g radius(%inf) : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_clipped_row(%g: tensor<4x2xf32>) {
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-error@+1 {{'geo.clipped_row' op expected a finite radius, but got inf}}
+  %0 = geo.clipped_row %g radius(%inf) {clip = 3.0} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @radius_of_shape_scale(%w: tensor<4x2xf32>) {
+  %inf = arith.constant 0xFF800000 : f32
+  // expected-error@+1 {{'geo.shape_scale' op expected a finite radius, but got -inf}}
+  %0 = geo.shape_scale %inf, %w : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @unused_triples(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected steps to be at least the number of triples, 2, but got 1, which leaves the last 1 unused}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[2, -1.5, 0.5], [2, -1.5, 0.5]], steps = 1} : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @useless_then(%n: tensor<4x2xf32>, %r: f32) {
+  // expected-error@+1 {{'geo.spectral' op expected then only with more steps than triples, but got then = "cubic" with 1 steps and 1 triples}}
+  %0 = geo.spectral %n radius(%r) {schedule = [[2, -1.5, 0.5]], steps = 1, then = "cubic"} : tensor<4x2xf32>
+  return
+}

@@ -152,3 +152,13 @@ func.func @small_gain(%m: tensor<?x?xf32>, %r: f32, %t: i64) {
   %0 = geo.allocate %s, %m radius(%r) step(%t) {gain = 3.0, rank = 1, rounds = 10}
   return
 }
+
+// -----
+
+// Twenty steps take all of [0.02, 1.001] to 1, in exact arithmetic.
+func.func @rounding(%m: tensor<?x?xf32>, %r: f32, %t: i64) {
+  %s = geo.spectral %m radius(%r) {schedule = "cubic", steps = 20}
+  // expected-error@+1 {{expected gain below 1048576, with which rounding errors of the products, here 9.53674316e-07, leave the sign of the head alone, but got 10000000}}
+  %0 = geo.allocate %s, %m radius(%r) step(%t) {gain = 1.0e7, rank = 1, rounds = 10}
+  return
+}

@@ -344,3 +344,12 @@ func.func @dot_attribute() attributes {geo.dot = "bf16"} {
 func.func @symmetric_attribute() attributes {geo.symmetric = true} {
   return
 }
+
+// -----
+
+func.func @correct_bias_of_another(%b: tensor<4x2xf32>, %g: tensor<4x2xf32>, %t: i64) {
+  %b1 = geo.ema %b, %g {beta = 0.95} : tensor<4x2xf32>
+  // expected-error@+1 {{'geo.correct_bias' op expected the beta of the average that it corrects, 0.95, but got 0.9}}
+  %0 = geo.correct_bias %b1, %t {beta = 0.9} : tensor<4x2xf32>
+  return
+}

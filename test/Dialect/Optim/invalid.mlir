@@ -525,6 +525,13 @@ optim.spec @s {
 // -----
 
 optim.spec @s {
+  // expected-error@+1 {{expected a fact, #geo.zero_column_sum or #geo.shift_invariant}}
+  optim.group @g ["a"] uses @sgd lr 0.1 facts()
+}
+
+// -----
+
+optim.spec @s {
   // expected-error@+1 {{expected split [SIZE, ...]}}
   optim.group @g ["a"] uses @sgd lr 0.1 split 8
 }

@@ -141,7 +141,7 @@ TEST(Schedules, WhatFollowsTheLastTriple) {
   EXPECT_GT(evaluate(you, 1), 0.9);
 
   Schedule table = {{2, -1.5, 0.5}, {1.875, -1.25, 0.375}};
-  EXPECT_EQ(makeTable(table, 1, "").size(), 1u);
+  EXPECT_EQ(makeTable(table, 2, "").size(), 2u);
   EXPECT_DOUBLE_EQ(makeTable(table, 4, "repeat").back().a, 1.875);
   table.pop_back();
   EXPECT_DOUBLE_EQ(makeTable(table, 4, "repeat").back().a, 2);
@@ -157,6 +157,12 @@ TEST(Schedules, BadTablesAreNamed) {
             "expected then to be \"repeat\" or \"cubic\", but got \"cycle\"");
   EXPECT_EQ(getTableError({}, 4, ""),
             "expected schedule to hold at least one triple [a, b, c]");
+  EXPECT_EQ(getTableError({{2, -1.5, 0.5}, {2, -1.5, 0.5}, {1, 0, 0}}, 1, ""),
+            "expected steps to be at least the number of triples, 3, but got "
+            "1, which leaves the last 2 unused");
+  EXPECT_EQ(getTableError(table, 1, "cubic"),
+            "expected then only with more steps than triples, but got then = "
+            "\"cubic\" with 1 steps and 1 triples");
   EXPECT_EQ(getTableError(table, 21, "repeat"),
             "expected steps of schedule [[a, b, c], ...] in 1..20, but got 21");
   for (double bad : {double(NAN), double(INFINITY), 1e-50, 1e-30, -9e-10, 1e39})

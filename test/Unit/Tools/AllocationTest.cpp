@@ -181,6 +181,25 @@ TEST(Allocation, FewRoundsAreNear) {
   EXPECT_GE(decrease, nuclear);
 }
 
+/// Pairs beyond the rank of the momentum are rounding errors. The increment
+/// does not hold them, so what is taken from them would be a step uphill.
+TEST(Allocation, PairsOfRoundingErrorsDoNotCount) {
+  const Matrix left = withSpectrum(48, 2, {1, 1}, 5),
+               right = withSpectrum(2, 40, {3, 1}, 6);
+  CompiledRule rule(allocation(samuon, 7.07, 32, 12), {{48, 40}});
+  fill(rule.gradient(), reference::multiply(left, right));
+  for (int exponent : {0, -120}) {
+    for (int64_t i = 0; i < rule.gradient().count(); ++i)
+      rule.gradient().f32()[i] = std::ldexp(rule.gradient().f32()[i], exponent);
+    rule.step();
+    std::vector<double> values =
+        reference::singularValues(toMatrix(rule.update())).values;
+    EXPECT_NEAR(values[0], 1 + 6.07 * std::log(2) / std::log(32), 0.1);
+    EXPECT_NEAR(values[1], 1, 0.1);
+    EXPECT_LT(values[2], 1e-3) << exponent;
+  }
+}
+
 TEST(Allocation, NoGainIsTheSpectralStepBitForBit) {
   CompiledRule with(allocation("schedule = \"jordan\", steps = 5", 1, 4, 10),
                     {{24, 40}});
