@@ -295,6 +295,9 @@ static ParseResult parseSetting(OpAsmParser &parser, NamedAttrList &settings,
            << describe(kind) << " for '" << name << "', but got "
            << strNumbers(value);
   settings.append(name, converted);
+  loc = parser.getCurrentLocation();
+  if (char next = *loc.getPointer(); next != ',' && next != '}')
+    return parser.emitError(loc, "expected ',' or '}' behind '") << name << "'";
   return success();
 }
 
@@ -364,8 +367,8 @@ static ParseResult parseDot(OpAsmParser &parser, DotAttr &dot) {
   if (parser.parseLParen())
     return failure();
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
-    return failure();
+  if (parser.parseOptionalKeyword(&keyword))
+    return parser.emitError(loc, "expected ieee, tf32x3 or bf16");
   std::optional<Dot> value = symbolizeDot(keyword);
   if (!value)
     return parser.emitError(loc, "expected ieee, tf32x3 or bf16, but got ")

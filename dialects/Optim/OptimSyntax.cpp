@@ -161,9 +161,15 @@ static ParseResult parseSplit(OpAsmParser &parser, DenseI64ArrayAttr &split) {
   SMLoc loc = parser.getCurrentLocation();
   if (*loc.getPointer() != '[')
     return parser.emitError(loc, "expected split [SIZE, ...]");
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
-        return parser.parseInteger(sizes.emplace_back());
-      }))
+  auto parseSize = [&]() -> ParseResult {
+    SMLoc at = parser.getCurrentLocation();
+    OptionalParseResult parsed =
+        parser.parseOptionalInteger(sizes.emplace_back());
+    if (parsed.has_value())
+      return *parsed;
+    return parser.emitError(at, "expected split [SIZE, ...], of integers");
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseSize))
     return failure();
   split = parser.getBuilder().getDenseI64ArrayAttr(sizes);
   return success();

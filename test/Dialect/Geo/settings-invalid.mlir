@@ -208,3 +208,19 @@ func.func @generic_beta(%w: tensor<?x?xf32>) {
   %0 = "geo.momentum"(%w, %w) <{beta = 1}> : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
   return
 }
+
+// -----
+
+func.func @no_comma(%w: tensor<?x?xf32>, %r: f32) {
+  // expected-error@+1 {{expected ',' or '}' behind 'schedule'}}
+  %0 = geo.spectral %w radius(%r) {schedule = "jordan" steps = 5}
+  return
+}
+
+// -----
+
+func.func @no_dot(%w: tensor<?x?xf32>, %r: f32) {
+  // expected-error@+1 {{expected ieee, tf32x3 or bf16}}
+  %0 = geo.spectral %w radius(%r) dot() {schedule = "jordan", steps = 5}
+  return
+}

@@ -532,6 +532,13 @@ optim.spec @s {
 // -----
 
 optim.spec @s {
+  // expected-error@+1 {{expected split [SIZE, ...], of integers}}
+  optim.group @g ["a"] uses @sgd lr 0.1 split [8.0, 8.0]
+}
+
+// -----
+
+optim.spec @s {
   // expected-error@+1 {{expected split [SIZE, ...]}}
   optim.group @g ["a"] uses @sgd lr 0.1 split 8
 }
