@@ -13,6 +13,30 @@ if TYPE_CHECKING:
     from .torch import Optimizer
 
 
+class _MeanRow:
+    """The mean row of an average. A step believes it unless it is zeros, so zeros it
+    becomes where somebody else wrote to the average or put another in its place."""
+
+    def __init__(self, average: torch.Tensor, row: torch.Tensor):
+        self.average, self.row = average, row
+        self.versions = self._versions()
+
+    def _versions(self) -> list[int]:
+        # Steps write through pointers, which PyTorch does not see and count.
+        both = (self.average, self.row)
+        return [0 if t.is_inference() else t._version for t in both]
+
+    def look(self, average: torch.Tensor) -> None:
+        versions = self._versions()
+        if average is self.average and versions == self.versions:
+            return
+        is_changed = average is not self.average or versions[0] != self.versions[0]
+        if is_changed and versions[1] == self.versions[1]:
+            self.row.zero_()
+        self.average = average
+        self.versions = self._versions()
+
+
 class _Checked(NamedTuple):
     """A parameter's states that may be pointed at, while they stay what they are:
     `step` at its place, and the others with names and shapes."""
@@ -20,10 +44,11 @@ class _Checked(NamedTuple):
     step: Any
     place: int
     states: list[tuple[str, torch.Tensor, torch.Size]]
+    means: list[_MeanRow]
 
 
 # No `step` is this one.
-_UNCHECKED = _Checked(object(), 0, [])
+_UNCHECKED = _Checked(object(), 0, [], [])
 
 
 class Engine:
@@ -111,7 +136,21 @@ class Engine:
         own.fill_(_parameters.read_step(compiled.name, state["step"]))
         state["step"] = own
         states = [(n, state[n], torch.Size(shape)) for n, shape in shapes.items()]
-        self.checked[index] = _Checked(own, own.data_ptr(), states)
+        self.checked[index] = _Checked(
+            own, own.data_ptr(), states, self._find_means(index, state)
+        )
+
+    def _find_means(self, index: int, state: dict[str, Any]) -> list[_MeanRow]:
+        """The mean rows among a parameter's states, each looked at."""
+        known = {id(mean.row): mean for mean in self.checked[index].means}
+        means = []
+        for s in self.compiled[index].states:
+            if s.is_mean:
+                average, row = state[s.name.removesuffix("_mean")], state[s.name]
+                mean = known.get(id(row)) or _MeanRow(average, row)
+                mean.look(average)
+                means.append(mean)
+        return means
 
     def _amp(self) -> tuple[float, bool]:
         """What a GradScaler left: the gradients' scale, and whether one overflowed."""
@@ -159,7 +198,7 @@ class Engine:
             ):
                 self._lay(i, parameter, gradient)
             own = state[parameter]
-            step, place, checked = self.checked[i]
+            step, place, checked, means = self.checked[i]
             good = isinstance(own, dict) and own.get("step") is step
             if good and step.data_ptr() == place:
                 for name, tensor, size in checked:
@@ -173,6 +212,8 @@ class Engine:
                         break
             else:
                 self._check_states(i)
+            for mean in means:
+                mean.look(mean.average)
             weights.append(parameter.data_ptr())
             gradients.append(gradient.data_ptr())
             own = [tensor.data_ptr() for _, tensor, _ in self.checked[i].states]
@@ -198,7 +239,8 @@ class Engine:
         _parameters.check(compiled.name, parameter)
         _parameters.check_shape(compiled.name, parameter, self.shapes[index])
         _parameters.check_gradient(compiled.name, parameter, gradient)
-        self.checked[index] = _UNCHECKED  # the weight's type may ask for others
+        # The weight's type may ask for others.
+        self.checked[index] = _UNCHECKED._replace(means=self.checked[index].means)
         layouts = [(t.dtype is torch.bfloat16, _parameters.strides(t)) for t in pair]
         self.stepper.weights.lay(index, *layouts[0])
         self.stepper.gradients.lay(index, *layouts[1])

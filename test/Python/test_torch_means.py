@@ -2,6 +2,7 @@
 
 import copy
 
+import pytest
 import steep.torch
 import torch
 from safetensors import safe_open
@@ -89,3 +90,27 @@ def test_safetensors(inputs, tmp_path):
     assert torch.equal(same, weight)
     other, _ = resume(spec, start, lambda o: o.load_safetensors(bare), 6)
     torch.testing.assert_close(other, weight, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("how", ["replaced", "in place", "with its row"])
+def test_averages_by_hand(inputs, how):
+    spec = inputs / "projected.mlir"
+    weight, optimizer = make(spec)
+    run(weight, optimizer, 0, 3)
+    other = torch.randn(weight.shape, generator=torch.Generator().manual_seed(9)) + 2
+    state, start = optimizer.state[weight], weight.detach().clone()
+    if how == "replaced":
+        state["momentum_buffer"] = other.clone()
+    else:
+        state["momentum_buffer"].copy_(other)
+    if how == "with its row":
+        state[MEAN].copy_(other.mean(0, keepdim=True))
+    expected = copy.deepcopy(optimizer.state_dict())
+    expected["state"][0][MEAN].zero_()
+    run(weight, optimizer, 3, 6)
+
+    same, _ = resume(spec, start, lambda o: o.load_state_dict(expected), 6)
+    if how == "with its row":
+        torch.testing.assert_close(same, weight, rtol=0, atol=1e-6)
+    else:
+        assert torch.equal(same, weight)
