@@ -7,6 +7,8 @@
 #include "runtime/Devices/Simt/Block.h"
 #include "runtime/Devices/Simt/Shadow.h"
 
+#include <algorithm>
+
 namespace steep::simt {
 
 namespace {
@@ -40,24 +42,29 @@ static std::uint64_t result(Vote vote, const NamedBarrier &barrier) {
   return 0;
 }
 
-/// The last thread has come: all that wait go on.
+/// The last thread has come: all that wait go on. Threads that have returned
+/// count as if they had come before.
 static void complete(Block &block, Lane &last, NamedBarrier &barrier,
                      bool lastWaits) {
   bool whole = barrier.expected == block.threadCount();
+  const Lane *first = nullptr; // Of the warp.
   for (Lane &lane : block.lanes) {
     bool waited =
         lane.state == LaneState::AtBarrier && lane.barrier == last.barrier;
-    if (!waited && !(&lane == &last && lastWaits))
+    if (!waited && &lane != &last)
       continue;
     // Barriers of other warps may be other instructions, not those of lanes
     // of one warp.
-    if (lane.context.warp == last.context.warp && lane.site != last.site &&
-        last.site->operation->aligned &&
-        block.launch.reports->isNew("barrier", lane.site, last.site))
+    if (!first || first->context.warp != lane.context.warp)
+      first = &lane;
+    if (lane.site != first->site && lane.site->operation->aligned &&
+        block.launch.reports->isNew("barrier", lane.site, first->site))
       block.report(lane, *lane.site,
-                   "divergent barrier: " + block.describe(last) +
-                       " of the same warp is " + placeOf(*last.site),
+                   "divergent barrier: " + block.describe(*first) +
+                       " of the same warp is " + placeOf(*first->site),
                    false);
+    if (!waited && !lastWaits)
+      continue;
     if (lane.site->results)
       lane.results[0] =
           result(BarrierKind::unpack(lane.site->immediate).vote, barrier);
@@ -69,6 +76,20 @@ static void complete(Block &block, Lane &last, NamedBarrier &barrier,
       block.wake(lane);
   }
   barrier = NamedBarrier();
+}
+
+void completeBarriers(Block &block) {
+  for (std::uint32_t id = 0; id < block.barriers.size(); ++id) {
+    NamedBarrier &barrier = block.barriers[id];
+    if (!barrier.arrived || !barrier.all ||
+        barrier.arrived != block.liveThreads())
+      continue;
+    auto waits = [&](const Lane &lane) {
+      return lane.state == LaneState::AtBarrier && lane.barrier == id;
+    };
+    auto lane = std::find_if(block.lanes.begin(), block.lanes.end(), waits);
+    complete(block, *lane, barrier, true);
+  }
 }
 
 /// (id [, count] [, predicate])
@@ -96,6 +117,7 @@ static void barrier(Block &block, Lane &lane, std::uint32_t) {
                             std::to_string(count),
                         true);
   barrier.expected = count;
+  barrier.all &= !kind.counted;
   ++barrier.arrived;
   lane.barrier = id;
   if (kind.vote != Vote::None) {
@@ -104,7 +126,7 @@ static void barrier(Block &block, Lane &lane, std::uint32_t) {
   }
   if (block.shadow && count != block.threadCount())
     lane.clock.release(lane.index, barrier.clock);
-  if (barrier.arrived == count)
+  if (barrier.arrived == (barrier.all ? block.liveThreads() : count))
     complete(block, lane, barrier, kind.waits);
   else if (kind.waits)
     block.wait(lane, LaneState::AtBarrier);

@@ -35,6 +35,7 @@ void Block::reset(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   for (NamedBarrier &barrier : barriers)
     barrier = NamedBarrier();
   transactionBarriers.clear();
+  liveCount = threads;
   std::fill(warpgroups.begin(), warpgroups.end(), 0);
   vainPolls = 0;
   stopped = false;
@@ -180,7 +181,10 @@ void Block::finish(Lane &lane) {
   lane.state = LaneState::Done;
   warp.live &= ~bit;
   warp.ready &= ~bit;
+  --liveCount;
   vainPolls = 0;
+  if (!stopped)
+    completeBarriers(*this);
   leave(lane);
   __builtin_unreachable();
 }
@@ -190,7 +194,8 @@ void Block::lookUp(Lane &lane, const Site &site) {
   lane.context.fuel = kFuel;
   vainPolls = 0;
   if (std::chrono::steady_clock::now() > launch.deadline)
-    reportStuck("the launch has run out of its time (STEEP_SIMT_TIMEOUT_MS)");
+    reportStuck("the launch has run out of its time (--timeout or "
+                "STEEP_SIMT_TIMEOUT_MS)");
   rest(lane);
 }
 
@@ -374,7 +379,7 @@ void Block::faulted(const void *address) {
                                hex(reinterpret_cast<std::uintptr_t>(address)) +
                                ", outside of every allocation";
   if (!shadow)
-    what += "; STEEP_SIMT_CHECK=1 names the instruction";
+    what += "; --check (or STEEP_SIMT_CHECK=1) names the instruction";
   report(lane, nowhere, what, true);
   void *unused;
   steepSimtSwitch(&unused, scheduler);

@@ -89,6 +89,8 @@ struct Warp {
 /// A named barrier (bar.sync id).
 struct NamedBarrier {
   std::uint32_t arrived = 0, expected = 0, votes = 0, voters = 0;
+  /// Nobody named a count: threads that have returned are not waited for.
+  bool all = true;
   VectorClock clock;
 };
 
@@ -148,6 +150,8 @@ public:
   Lane &lane(std::uint32_t index) { return lanes[index]; }
   Lane *warpLanes(const Lane &lane) { return &lanes[lane.context.warp * 32]; }
   std::uint32_t threadCount() const { return threads; }
+  /// Threads that have not returned.
+  std::uint32_t liveThreads() const { return liveCount; }
   std::uint32_t linearIndex() const { return index; }
   char *shared() const { return window.begin(); }
   bool isShared(const void *p) const { return window.contains(p); }
@@ -179,7 +183,7 @@ private:
 
   SharedWindow &window;
   Stacks &stacks;
-  std::uint32_t threads, sharedSize, index = 0;
+  std::uint32_t threads, sharedSize, liveCount = 0, index = 0;
   std::vector<std::uint32_t> warpgroups; ///< Arrived lanes of each.
   void *scheduler = nullptr;
   std::uint64_t randomState = 0;
@@ -190,6 +194,9 @@ private:
 
 /// Completes the copies of a lane, as a wait for all of them does.
 void landAllCopies(Block &block, Lane &lane);
+
+/// A thread has returned: barriers that waited for it only are complete.
+void completeBarriers(Block &block);
 
 } // namespace steep::simt
 

@@ -18,9 +18,10 @@ using namespace llvm;
 
 namespace steep::simt {
 
-static constexpr unsigned kGlobalSpace = 1, kConstantSpace = 4;
+static constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3,
+                          kConstantSpace = 4;
 /// That of the smallest asynchronous copy.
-static constexpr std::uint64_t kLargestGranule = 4;
+static constexpr std::uint64_t kLargestGranule = 4, kLargestGlobalGranule = 2;
 
 namespace {
 /// Where an address comes from: followed through casts, sums, selections and
@@ -114,7 +115,8 @@ private:
   SiteList &sites;
   Module &module;
   DominatorTree dominators;
-  std::uint64_t granule = kLargestGranule;
+  std::uint64_t sharedGranule = kLargestGranule;
+  std::uint64_t globalGranule = kLargestGlobalGranule;
 };
 } // namespace
 
@@ -178,16 +180,19 @@ void Instrumenter::check(Instruction &instruction, Value *address, Value *bytes,
        flat(value)});
 }
 
-/// Shrinks the granule of shared memory to what the access allows.
+/// Shrinks the granules of the memories that the access may be of to what it
+/// allows.
 void Instrumenter::noteGranule(const Value &address, const Value &bytes,
                                Align alignment) {
   unsigned space = address.getType()->getPointerAddressSpace();
-  if (space == kGlobalSpace || space == kConstantSpace)
-    return;
   std::uint64_t size = 1;
   if (auto *constant = dyn_cast<ConstantInt>(&bytes))
     size = constant->getZExtValue() | kLargestGranule;
-  granule = std::min({granule, size & -size, alignment.value()});
+  size = std::min(size & -size, alignment.value());
+  if (space != kGlobalSpace && space != kConstantSpace)
+    sharedGranule = std::min(sharedGranule, size);
+  if (space != kSharedSpace && space != kConstantSpace)
+    globalGranule = std::min(globalGranule, size);
 }
 
 /// A copy of what is stored, on the lane's stack.
@@ -257,7 +262,8 @@ void Instrumenter::run() {
       all.push_back(&instruction);
   for (Instruction *instruction : all)
     visit(*instruction);
-  code.kernel.sharedGranule = granule;
+  code.kernel.sharedGranule = sharedGranule;
+  code.kernel.globalGranule = globalGranule;
 }
 
 void instrument(KernelCode &code, SiteList &sites) {

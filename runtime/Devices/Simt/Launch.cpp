@@ -241,7 +241,7 @@ bool run(const Program &program, const Kernel &kernel,
     return false;
   std::unique_ptr<GlobalShadow> global;
   if (program.options.check) {
-    global = std::make_unique<GlobalShadow>();
+    global = std::make_unique<GlobalShadow>(kernel.globalGranule);
     launch.global = global.get();
   }
 

@@ -84,6 +84,9 @@ struct Kernel {
   /// Every access of the kernel to shared memory is of a multiple of so many
   /// bytes, aligned to them: checks need not look at single bytes.
   std::uint32_t sharedGranule = 1;
+  /// The same for global memory: two where half-precision elements are the
+  /// smallest, one where it accesses single bytes.
+  std::uint32_t globalGranule = 1;
 };
 
 /// A variable in global or constant memory.

@@ -12,8 +12,8 @@
 namespace steep::simt {
 
 Trace &GlobalShadow::trace(const char *address) {
-  auto granule = reinterpret_cast<std::uintptr_t>(address) / kGranule;
-  std::uintptr_t page = granule / kPage;
+  std::uintptr_t number = reinterpret_cast<std::uintptr_t>(address) / granule;
+  std::uintptr_t page = number / kPage;
   if (page != lastPage) {
     auto &memory = pages[page];
     if (!memory)
@@ -21,7 +21,7 @@ Trace &GlobalShadow::trace(const char *address) {
     last = memory.get();
     lastPage = page;
   }
-  return last[granule % kPage];
+  return last[number % kPage];
 }
 
 Shadow::Shadow(Block &block, GlobalShadow &global)
@@ -255,12 +255,9 @@ void Shadow::accessGlobal(Lane &lane, const Site &site, const char *address,
   };
   if (kind == Access::Atomic)
     global.order.atomic(address, site.releases || fenced[lane.index]);
-  // Single bytes share a trace with their neighbours: no races of those.
-  if (bytes < GlobalShadow::kGranule)
-    return;
-  for (std::uint64_t i = 0; i < bytes; i += GlobalShadow::kGranule) {
-    bool same = value && std::memcmp(value + i, address + i,
-                                     GlobalShadow::kGranule) == 0;
+  for (std::uint64_t i = 0; i < bytes; i += global.granule) {
+    bool same =
+        value && std::memcmp(value + i, address + i, global.granule) == 0;
     races.access(global.trace(address + i), lane, site, kind, same, place);
   }
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The checks of a checked program: bounds, alignment, and what each byte of
-// shared memory and each two bytes of global memory remember.
+// shared memory and of global memory remember.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STEEP_RUNTIME_DEVICES_SIMT_SHADOW_H
@@ -27,12 +27,13 @@ namespace steep::simt {
 /// Global memory's traces in one launch; blocks run one after the other.
 class GlobalShadow {
 public:
-  /// Two bytes: small enough for half-precision elements.
-  static constexpr std::uintptr_t kGranule = 2;
+  explicit GlobalShadow(std::uint32_t granule) : granule(granule) {}
 
   Trace &trace(const char *address);
 
   BlockOrder order;
+  /// Bytes that share a trace (Kernel::globalGranule).
+  const std::uintptr_t granule;
 
 private:
   static constexpr std::uintptr_t kPage = 1024;

@@ -24,4 +24,27 @@ TEST(PtxText, ReportsNameTheLineOfTheText) {
   EXPECT_NE(shared.error, "") << "a pointer to `a` must not reach into `b`";
 }
 
+TEST(PtxText, BarriersOfAllWaitForThreadsThatHaveNotReturned) {
+  // 50 of 64 threads hand a number to each other, twice.
+  auto exchange = [](const std::string &barrier) {
+    std::string meet = "bar.sync " + barrier + ";\n";
+    return runText(kernelText("setp.ge.u32 %p0, %t, 50;\n@%p0 ret;\n"
+                              "mul.wide.u32 %rd0, %t, 8;\n"
+                              "add.s64 %rd1, %out, %rd0;\n"
+                              "sub.s64 %rd2, %out, %rd0;\n"
+                              "cvt.u64.u32 %rd3, %t;\n"
+                              "st.global.u64 [%rd1], %rd3;\n" +
+                              meet + "ld.global.u64 %rd4, [%rd2+392];\n" +
+                              meet + "st.global.u64 [%rd1], %rd4;"),
+                   {}, 50, 64);
+  };
+  PtxRun all = exchange("0");
+  EXPECT_EQ(all.error, "");
+  for (unsigned t = 0; t < all.values.size(); ++t)
+    EXPECT_EQ(all.values[t], 49 - t);
+  PtxRun counted = exchange("0, 64");
+  EXPECT_NE(counted.error.find("no thread can go on"), std::string::npos)
+      << counted.error;
+}
+
 } // namespace
