@@ -15,8 +15,12 @@ using namespace mlir::block;
 using bufferization::ToTensorOp;
 
 /// Whether a result has a row of the kernel's width; else it has one number a
-/// row, in a vector or in a matrix of one column.
+/// row, in a vector or in a matrix of one column. In a kernel of one column
+/// every result has: what lies in such a row may be read as one number by all
+/// threads.
 bool ThreadEmitter::hasRow(const KernelResult &result) const {
+  if (shape.columns == 1)
+    return false;
   RankedTensorType type = result.type();
   return type.getRank() == (shape.kind == KernelKind::Rows ? 2 : 1) &&
          type.getShape().back() == shape.columns;
