@@ -73,6 +73,7 @@ private:
   Error lowerForGPU(const GPU &gpu, ModuleOp bound);
   Error emitForGPU();
   Error takeGPUPlan();
+  void explainPlan();
   Error writeArtefact();
   Error writeGPUFiles(OutputFolder &files);
 
@@ -316,10 +317,7 @@ Error Compilation::lower() {
   plan = std::move(*extracted);
   if (!usesAMX(*module))
     cpu.dropAMX();
-  if (options.explain) {
-    llvm::raw_string_ostream stream(explanation);
-    explain(plan, remarks, stream);
-  }
+  explainPlan();
   if (!wantsCode())
     return Error::success();
   // The plan holds what the spec said; below are kernels only.
@@ -397,12 +395,19 @@ Error Compilation::lowerForGPU(const GPU &gpu, ModuleOp bound) {
               gpuCodes.back().ptx);
 }
 
+/// What --explain prints in the end, while the plan and its remarks are whole.
+void Compilation::explainPlan() {
+  if (!options.explain)
+    return;
+  llvm::raw_string_ostream stream(explanation);
+  explain(plan, remarks, stream);
+}
+
 /// The plan of an artefact without kernels for CPUs: parameters, states and
 /// batches are alike for all targets.
 Error Compilation::takeGPUPlan() {
   plan = gpuCodes.front().plan;
-  if (options.explain)
-    explain(plan, remarks, out);
+  explainPlan();
   plan.dropKernels();
   module->getBody()->clear();
   return Error::success();

@@ -8,7 +8,7 @@
 
 #include "dialects/Block/Block.h"
 #include "dialects/Geo/Geo.h"
-#include "dialects/Optim/Optim.h"
+#include "dialects/Optim/Roles.h"
 #include "lib/Target/Costs.h"
 #include "lib/Target/Host/Tables.h"
 
@@ -97,11 +97,6 @@ void Plan::dropKernels() {
     function.kernels.clear();
 }
 
-static StringRef roleOf(func::FuncOp function, unsigned argument) {
-  auto role = function.getArgAttrOfType<StringAttr>(argument, "optim.role");
-  return role ? role.getValue() : StringRef();
-}
-
 namespace {
 
 /// Reads one step function.
@@ -145,7 +140,7 @@ private:
 LogicalResult StepReader::readArguments() {
   int64_t states = 0, measures = 0;
   for (BlockArgument argument : function.getArguments()) {
-    StringRef role = roleOf(function, argument.getArgNumber());
+    StringRef role = optim::getArgRole(function, argument.getArgNumber());
     auto kind = llvm::StringSwitch<std::optional<SlotKind>>(role)
                     .Case("weight", SlotKind::Weight)
                     .Case("gradient", SlotKind::Gradient)
@@ -182,7 +177,8 @@ LogicalResult StepReader::readArguments() {
 
 FailureOr<Slot> StepReader::workspaceSlot(memref::ViewOp view) {
   auto source = dyn_cast<BlockArgument>(view.getSource());
-  if (!source || roleOf(function, source.getArgNumber()) != "workspace")
+  if (!source ||
+      optim::getArgRole(function, source.getArgNumber()) != "workspace")
     return view.emitOpError("expected a view of the workspace");
   APInt offset;
   if (!matchPattern(view.getByteShift(), m_ConstantInt(&offset)) ||
@@ -395,7 +391,7 @@ LogicalResult PlanReader::readStates(func::FuncOp function,
                                      std::vector<State> &states) {
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
-    if (roleOf(function, i) != "state")
+    if (optim::getArgRole(function, i) != "state")
       continue;
     auto name = function.getArgAttrOfType<StringAttr>(i, "optim.state");
     auto type = dyn_cast<MemRefType>(argument.getType());

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/GeoDetail.h"
+#include "dialects/Optim/Roles.h"
 #include "passes/Geo/MeanRows.h"
 #include "passes/Geo/Passes.h"
-#include "passes/Geo/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -33,11 +33,6 @@ static RankedTensorType getRowType(Type matrix) {
 static RankedTensorType getVectorType(Type matrix) {
   auto type = cast<RankedTensorType>(matrix);
   return type.clone({type.getDimSize(1)});
-}
-
-static DictionaryAttr getRole(Builder &b, StringRef role) {
-  return b.getDictionaryAttr(
-      b.getNamedAttr(optim::kRoleAttr, b.getStringAttr(role)));
 }
 
 /// A row of one matrix as a vector, and back.
@@ -78,8 +73,8 @@ static Value subtractMean(OpBuilder &b, CenterOp op, Value row) {
 static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
   MeanRows means(function);
   Type weight = function.getArgumentTypes().front();
-  SmallVector<unsigned> states = getArgs(function, "state"),
-                        results = getResults(function, "state");
+  SmallVector<unsigned> states = optim::getArgs(function, "state"),
+                        results = optim::getResults(function, "state");
   SmallVector<CenterOp> centers = means.getCenters();
   OpBuilder b(function.getContext());
   Location loc = function.getLoc();
@@ -92,7 +87,7 @@ static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
     auto name = function.getArgAttrOfType<StringAttr>(states[number],
                                                       optim::kStateAttr);
     carried += (", and that of " + name.getValue() + ", a state").str();
-    NamedAttrList attributes(getRole(b, "state"));
+    NamedAttrList attributes(optim::getRole(b, "state"));
     attributes.set(optim::kConventionAttr, b.getStringAttr("mean"));
     attributes.set(optim::kStateAttr,
                    b.getStringAttr(name.getValue() + meanSuffix));
@@ -101,8 +96,8 @@ static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
     rows.map(function.getArgument(states[number]), function.getArgument(at++));
   }
   (void)function.insertArgument(at, getVectorType(weight),
-                                getRole(b, "gradient_mean"), loc);
-  unsigned gradient = getArgs(function, "gradient").front();
+                                optim::getRole(b, "gradient_mean"), loc);
+  unsigned gradient = optim::getArgs(function, "gradient").front();
   // Rows come before all matrices: whose kernel reads them runs after theirs.
   b.setInsertionPointToStart(&function.getBody().front());
   rows.map(function.getArgument(gradient),
@@ -112,7 +107,7 @@ static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
   SmallVector<Value> updates;
   for (unsigned number : numbers)
     updates.push_back(MeanRows::emit(
-        b, getReturn(function).getOperand(results[number]), rows));
+        b, optim::getReturn(function).getOperand(results[number]), rows));
 
   for (CenterOp op : centers) {
     b.setInsertionPoint(op);
@@ -125,10 +120,10 @@ static void carry(func::FuncOp function, ArrayRef<unsigned> numbers) {
   }
 
   // Results: behind the states.
-  func::ReturnOp ret = getReturn(function);
+  func::ReturnOp ret = optim::getReturn(function);
   unsigned end = results.empty() ? 1 : results.back() + 1;
   for (Value row : updates) {
-    (void)function.insertResult(end, row.getType(), getRole(b, "state"));
+    (void)function.insertResult(end, row.getType(), optim::getRole(b, "state"));
     ret->insertOperands(end++, row);
   }
 }
@@ -145,11 +140,12 @@ static func::FuncOp addSquares(func::FuncOp squares, SymbolTable &symbols) {
   func::FuncOp function = squares.clone();
   function.setSymName(name);
   symbols.insert(function, std::next(squares->getIterator()));
-  func::ReturnOp ret = getReturn(function);
+  func::ReturnOp ret = optim::getReturn(function);
   OpBuilder b(ret);
   Value mean = createColumnMeans(b, function.getLoc(), function.getArgument(0));
   unsigned end = function.getNumResults();
-  (void)function.insertResult(end, mean.getType(), getRole(b, "gradient_mean"));
+  (void)function.insertResult(end, mean.getType(),
+                              optim::getRole(b, "gradient_mean"));
   ret->insertOperands(end, mean);
   return function;
 }
@@ -160,7 +156,7 @@ static func::FuncOp addRefresh(func::FuncOp update, ArrayRef<unsigned> numbers,
                                SymbolTable &symbols) {
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
-  for (unsigned state : getArgs(update, "state")) {
+  for (unsigned state : optim::getArgs(update, "state")) {
     types.push_back(update.getArgumentTypes()[state]);
     attributes.push_back(update.getArgAttrDict(state));
   }
@@ -170,7 +166,7 @@ static func::FuncOp addRefresh(func::FuncOp update, ArrayRef<unsigned> numbers,
                                        b.getFunctionType(types, types));
   function.setAllArgAttrs(attributes);
   function.setAllResultAttrs(
-      SmallVector<DictionaryAttr>(types.size(), getRole(b, "state")));
+      SmallVector<DictionaryAttr>(types.size(), optim::getRole(b, "state")));
   Block *body = function.addEntryBlock();
   b.setInsertionPointToStart(body);
   SmallVector<Value> values(body->getArguments());
@@ -191,7 +187,7 @@ static func::FuncOp addRefresh(func::FuncOp update, ArrayRef<unsigned> numbers,
 
 /// Whether a new state would have the name of another one.
 static bool isNameTaken(func::FuncOp function, ArrayRef<unsigned> numbers) {
-  SmallVector<unsigned> states = getArgs(function, "state");
+  SmallVector<unsigned> states = optim::getArgs(function, "state");
   auto getName = [&](unsigned number) {
     return function
         .getArgAttrOfType<StringAttr>(states[number], optim::kStateAttr)

@@ -7,7 +7,7 @@
 #include "passes/Geo/Centering.h"
 
 #include "dialects/Geo/Geo.h"
-#include "passes/Geo/Roles.h"
+#include "dialects/Optim/Roles.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -66,14 +66,14 @@ void ColumnSums::propagate(func::FuncOp function, ArrayRef<unsigned> states) {
 ColumnSums::ColumnSums(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return;
-  SmallVector<unsigned> states = getArgs(function, "state"),
-                        results = getResults(function, "state");
+  SmallVector<unsigned> states = optim::getArgs(function, "state"),
+                        results = optim::getResults(function, "state");
   if (states.size() != results.size()) {
     propagate(function, {});
     return;
   }
   // Drop the assumptions that do not survive an update, until all do.
-  func::ReturnOp ret = getReturn(function);
+  func::ReturnOp ret = optim::getReturn(function);
   while (true) {
     propagate(function, states);
     SmallVector<unsigned> keptStates, keptResults;
@@ -96,10 +96,10 @@ ColumnSums::ColumnSums(func::FuncOp function) {
 /// A weight may be shifted if the fact says that the model does not see it,
 /// and if the rule does not see it at the next update.
 bool RowShifts::isBlindReturn(unsigned result) {
-  StringRef role = getResultRole(function, result);
+  StringRef role = optim::getResultRole(function, result);
   if (role != "weight" && role != "update")
     return false;
-  SmallVector<unsigned> weights = getArgs(function, "weight");
+  SmallVector<unsigned> weights = optim::getArgs(function, "weight");
   return weights.size() == 1 &&
          hasFact<ShiftInvariantAttr>(function, weights[0]) &&
          areUnseen(function.getArgument(weights[0]));

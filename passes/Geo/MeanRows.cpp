@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Geo/MeanRows.h"
 
-#include "passes/Geo/Roles.h"
+#include "dialects/Optim/Roles.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -37,8 +37,8 @@ static bool isEarly(Value number) {
 }
 
 MeanRows::MeanRows(func::FuncOp function)
-    : function(function), states(getArgs(function, "state")),
-      results(getResults(function, "state")) {
+    : function(function), states(optim::getArgs(function, "state")),
+      results(optim::getResults(function, "state")) {
   if (!function.getBody().hasOneBlock() || states.size() != results.size())
     return;
   Type weight = function.getArgumentTypes().front();
@@ -55,13 +55,13 @@ MeanRows::MeanRows(func::FuncOp function)
 }
 
 Value MeanRows::getUpdate(unsigned state) const {
-  return getReturn(function).getOperand(results[state]);
+  return optim::getReturn(function).getOperand(results[state]);
 }
 
 bool MeanRows::follows(Value matrix) const {
   if (auto argument = dyn_cast<BlockArgument>(matrix))
     return carried.contains(argument) ||
-           getArgRole(function, argument.getArgNumber()) == "gradient";
+           optim::getArgRole(function, argument.getArgNumber()) == "gradient";
   Operation *op = matrix.getDefiningOp();
   return isLinear(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
            return isMatrix(operand) ? follows(operand) : isEarly(operand);

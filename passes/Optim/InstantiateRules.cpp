@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Geo/Geo.h"
-#include "dialects/Optim/Optim.h"
+#include "dialects/Optim/Roles.h"
 #include "passes/Optim/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -112,11 +112,6 @@ static LogicalResult makeStatic(Operation *op, RankedTensorType weight) {
       result.setType(getStaticType(type, weight));
   }
   return verify(op);
-}
-
-static DictionaryAttr getRole(Builder &builder, StringRef role) {
-  return builder.getDictionaryAttr(
-      builder.getNamedAttr(kRoleAttr, builder.getStringAttr(role)));
 }
 
 namespace {
