@@ -552,14 +552,10 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
     if (failed(addMatrix(op, index, states, batch)))
       return failure();
   int64_t count = batch.parameters.size();
-  batch.wave = waveOf(
-      count,
-      std::max(
-          {matrixBytes(plan.functions[*plain]),
-           matrixBytes(plan.functions[*withUpdate]),
-           matrixBytes(plan.functions[batch.measured]),
-           matrixBytes(plan.functions[batch.measuredWithUpdate]),
-           matrixBytes(plan.functions[batch.refresh.value_or(batch.plain)])}));
+  int64_t largest = 0;
+  for (int64_t function : batch.stepFunctions())
+    largest = std::max(largest, matrixBytes(plan.functions[function]));
+  batch.wave = waveOf(count, largest);
   batch.squaresWave = waveOf(count, matrixBytes(plan.functions[*squares]));
   plan.batches.push_back(std::move(batch));
   return success();
@@ -587,12 +583,10 @@ LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
       plan.waveBytes = std::max(plan.waveBytes, bytes);
       return true;
     };
-    if (!reach(batch.plain, batch.wave) ||
-        !reach(batch.withUpdate, batch.wave) ||
-        !reach(batch.measured, batch.wave) ||
-        !reach(batch.measuredWithUpdate, batch.wave) ||
-        !reach(batch.refresh.value_or(batch.plain), batch.wave) ||
-        !reach(batch.squares, batch.squaresWave))
+    if (!reach(batch.squares, batch.squaresWave) ||
+        !llvm::all_of(batch.stepFunctions(), [&](int64_t function) {
+          return reach(function, batch.wave);
+        }))
       return spec.emitOpError("needs a workspace beyond 64-bit sizes for '")
              << batch.name << "'";
   }

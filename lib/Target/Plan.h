@@ -128,6 +128,11 @@ struct Batch {
   int64_t matrixColumns = 0;     ///< columns of each
   int64_t wave = 1, squaresWave = 1;
 
+  /// The functions that run on `wave` matrices at once.
+  std::vector<int64_t> stepFunctions() const {
+    return {plain, withUpdate, measured, measuredWithUpdate,
+            refresh.value_or(plain)};
+  }
   /// Columns of each matrix's part of a parameter's state.
   int64_t columnsOf(const Parameter &parameter, const State &state) const {
     return state.columns == parameter.columns ? matrixColumns : 1;
