@@ -236,6 +236,9 @@ int32_t steep_host_check(const steep_step_args *args, int32_t actions) {
     code = check_latest(args);
   if (!code)
     code = check_arrays(args, actions & STEEP_APPLY);
+  /* Before the scalars, which may point to where the tensors are. */
+  if (!code)
+    code = steep_host_check_tensors(&call);
   if (!code)
     code = check_scalars(args, actions);
   if (!code)
@@ -243,12 +246,6 @@ int32_t steep_host_check(const steep_step_args *args, int32_t actions) {
   if (code)
     return code;
   bytes = workspace_bytes(steep_host_device(args));
-  code = check_workspace(args, bytes);
-  if (!code)
-    code = steep_host_check_tensors(&call);
-  if (code)
-    return code;
-  /* Only now can it be said what has to be copied. */
   if (!steep_host_device(args))
     bytes += steep_host_stage_bytes(&call);
   code = check_workspace(args, bytes);

@@ -110,6 +110,16 @@ static int32_t choose(steep_device_args *args, steep_device *device,
                           "and %lld more), got %.40s",
                           t->name, t->gpu_targets[0].name,
                           (long long)t->gpu_target_count - 1, args->target);
+  if (!device->target && args->image == STEEP_IMAGE_CUBIN && emulated)
+    return steep_host_say(args->message, args->message_bytes,
+                          STEEP_DEVICE_ERROR,
+                          "image: an emulated GPU takes no cubin; expected "
+                          "STEEP_IMAGE_BEST, _PTX or _BITCODE");
+  if (!device->target && args->image == STEEP_IMAGE_BITCODE && !emulated)
+    return steep_host_say(args->message, args->message_bytes,
+                          STEEP_DEVICE_ERROR,
+                          "image: only an emulated GPU takes bitcode; expected "
+                          "STEEP_IMAGE_BEST, _CUBIN or _PTX");
   if (!device->target)
     return steep_host_say(
         args->message, args->message_bytes, STEEP_DEVICE_ERROR,
@@ -239,9 +249,12 @@ int32_t steep_host_export_device_open(steep_device_args *args) {
   int64_t capability = 0;
   int32_t code;
   if (!args)
-    return STEEP_INVALID_ARGUMENT;
+    return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
+                          "args: expected a steep_device_args, got NULL");
+  /* A smaller structure has no message that could be trusted. */
   if (args->struct_size < sizeof *args)
-    return STEEP_VERSION_MISMATCH;
+    return steep_host_short("steep_device_args", args->struct_size,
+                            sizeof *args);
   code = check(args);
   if (code)
     return code;
@@ -275,17 +288,23 @@ int32_t steep_host_export_device_open(steep_device_args *args) {
 int32_t steep_host_export_device_close(steep_device *device) {
   const steep_driver *driver;
   cu_context before = NULL;
-  cu_result error;
+  cu_result error, release;
   if (!device || device->magic != STEEP_DEVICE_MAGIC)
-    return STEEP_INVALID_ARGUMENT;
+    return steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
+                          "device: expected one that device_open gave and that "
+                          "is still open, got %p",
+                          (void *)device);
   driver = &device->driver;
   device->magic = 0;
   driver->context_get(&before);
   driver->context_set(device->context);
   error = driver->module_unload(device->module);
   driver->context_set(before == device->context ? NULL : before);
-  if (driver->context_release(device->ordinal) || error)
-    return STEEP_DEVICE_ERROR;
+  release = driver->context_release(device->ordinal);
+  if (error || release)
+    return steep_gpu_failed(
+        driver, NULL, 0, error ? error : release,
+        error ? "cuModuleUnload" : "cuDevicePrimaryCtxRelease", "the device");
   steep_gpu_close_library(device->library);
   return STEEP_OK;
 }

@@ -51,6 +51,11 @@ int32_t steep_gpu_bind(const steep_device_args *args, void **library,
                        steep_driver *driver) {
   const char *name = args->driver ? args->driver : "libcuda.so.1";
   size_t i;
+  if (!*name) /* which dlopen() takes for this program */
+    return steep_host_say(args->message, args->message_bytes,
+                          STEEP_INVALID_ARGUMENT,
+                          "driver: expected a library, or NULL for "
+                          "libcuda.so.1, got an empty name");
   *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!*library) {
     const char *why = dlerror();

@@ -20,6 +20,10 @@ steep_pool *steep_host_export_pool_create(int32_t threads);
 void steep_host_export_pool_destroy(steep_pool *pool);
 const char *steep_host_export_last_error(void);
 
+/* pool_create, for a number of any kind: NULL, and last_error says why, unless
+ * it is a whole one from 1 to 1024. */
+steep_pool *steep_host_pool(double number);
+
 /* What a call is about to do; decides which tensors must be there. */
 enum { STEEP_PREPARE = 1, STEEP_APPLY = 2 };
 

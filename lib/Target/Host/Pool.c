@@ -62,17 +62,19 @@ static int start_workers(pool_state *p, int32_t count) {
 }
 
 /* No pool, and last_error says why. */
-static steep_pool *refuse_threads(int32_t threads) {
+static steep_pool *refuse_threads(double threads) {
   steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
-                 "threads: expected 1 to 1024 that the system has, got %ld",
-                 (long)threads);
+                 "threads: expected 1 to 1024 that the system has, got %.10g",
+                 threads);
   return NULL;
 }
 
-steep_pool *steep_host_export_pool_create(int32_t threads) {
+steep_pool *steep_host_pool(double number) {
+  int32_t threads;
   pool_state *p;
-  if (threads < 1 || threads > 1024)
-    return refuse_threads(threads);
+  if (!(number >= 1 && number <= 1024) || number != (int32_t)number)
+    return refuse_threads(number);
+  threads = (int32_t)number;
   p = calloc(1, sizeof *p + (size_t)(threads - 1) * sizeof p->threads[0]);
   if (!p)
     return refuse_threads(threads);
@@ -88,4 +90,8 @@ steep_pool *steep_host_export_pool_create(int32_t threads) {
     return refuse_threads(threads);
   }
   return &p->base;
+}
+
+steep_pool *steep_host_export_pool_create(int32_t threads) {
+  return steep_host_pool(threads);
 }

@@ -178,6 +178,12 @@ typedef struct {
 static int32_t check_device(const subject *s) {
   const steep_device *gpu = steep_host_device(s->call->args);
   const DLDevice *device = &s->tensor->device;
+  if (!gpu && device->device_type == kDLCUDA && steep_host_tables.gpu)
+    return steep_host_fail(
+        s->call->args, STEEP_INVALID_ARGUMENT,
+        "%s: is a tensor of a GPU (DLPack device type 2), but the step has no "
+        "device; expected what device_open gave in it",
+        s->what);
   if (!gpu && device->device_type != kDLCPU)
     return steep_host_fail(
         s->call->args, STEEP_INVALID_ARGUMENT,

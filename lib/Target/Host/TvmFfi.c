@@ -410,15 +410,9 @@ int steep_host_tvm_pool_create(void *self, const tvm_any *list, int32_t count,
     return -1;
   if (read_number(list, "threads", &threads))
     return raise("TypeError");
-  pool = threads >= 1 && threads <= 1024
-             ? steep_host_export_pool_create((int32_t)threads)
-             : NULL;
-  if (!pool) {
-    steep_host_say(NULL, 0, STEEP_INVALID_ARGUMENT,
-                   "threads: expected 1 to 1024 that the system has, got %g",
-                   threads);
+  pool = steep_host_pool(threads);
+  if (!pool)
     return raise("ValueError");
-  }
   result->type = TVM_OPAQUE;
   result->zero = 0;
   result->value.pointer = pool;

@@ -13,3 +13,7 @@ gpu.close()
 here = Artefact(sys.argv[2])
 code = here.call("step", here.arguments(step=1))
 print(f"here: {code}, {here.said}")
+try:
+    DeviceArtefact(sys.argv[2], Driver(sys.argv[1]), image=CUBIN)
+except AssertionError as error:
+    print(error)

@@ -137,15 +137,50 @@ TEST(Cuda, SaysWhyItDoesNotOpen) {
           [](steep_device_args &a) { a.memory = nullptr; });
   refused("image: expected one of", STEEP_INVALID_ARGUMENT,
           [](steep_device_args &a) { a.image = 9; });
-  refused("has no bitcode", STEEP_DEVICE_ERROR, [](steep_device_args &a) {
-    a.image = STEEP_IMAGE_BITCODE; // the fake is no emulator
-  });
+  refused("driver: expected a library, or NULL for libcuda.so.1, got an empty",
+          STEEP_INVALID_ARGUMENT, [](steep_device_args &a) { a.driver = ""; });
+  refused("image: only an emulated GPU takes bitcode", STEEP_DEVICE_ERROR,
+          [](steep_device_args &a) { a.image = STEEP_IMAGE_BITCODE; });
   CONTROL(fake_set_capability)(75);
   refused("compute capability 7.5", STEEP_DEVICE_ERROR,
           [](steep_device_args &) {});
   CONTROL(fake_set_capability)(80);
+}
+
+TEST(Cuda, LastErrorSaysWhatNoMessageCould) {
+  auto said = steep_host_export_last_error;
   EXPECT_EQ(steep_host_export_device_open(nullptr), STEEP_INVALID_ARGUMENT);
-  EXPECT_EQ(steep_host_export_device_close(nullptr), STEEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(said(), "args: expected a steep_device_args, got NULL");
+  steep_device_args small = {};
+  small.struct_size = 8;
+  EXPECT_EQ(steep_host_export_device_open(&small), STEEP_VERSION_MISMATCH);
+  EXPECT_EQ(said(), "steep_device_args: expected a struct_size of at least " +
+                        std::to_string(sizeof small) + ", got 8");
+  Opened opened;
+  ASSERT_EQ(opened.open(), STEEP_OK) << opened.message;
+  steep_device *device = opened.args.device;
+  opened.close();
+  for (steep_device *wrong : {device, static_cast<steep_device *>(nullptr)}) {
+    EXPECT_EQ(steep_host_export_plan(nullptr), STEEP_INVALID_ARGUMENT);
+    EXPECT_EQ(steep_host_export_device_close(wrong), STEEP_INVALID_ARGUMENT);
+    EXPECT_EQ(std::string(said()).rfind("device: expected one that device_open "
+                                        "gave and that is still open, got ",
+                                        0),
+              0u)
+        << said();
+  }
+}
+
+TEST(Cuda, TensorsOfAGPUNeedADevice) {
+  Step step; // with the CPU's workspace, and rates that are not looked at
+  step.tensors[0].device.device_type = kDLCUDA;
+  step.args.workspace_bytes = 0;
+  step.lr[0].flags = STEEP_SCALAR_POINTER;
+  EXPECT_EQ(steep_host_export_step(&step.args), STEEP_INVALID_ARGUMENT);
+  EXPECT_NE(std::strstr(step.message, "is a tensor of a GPU (DLPack device "
+                                      "type 2), but the step has no device"),
+            nullptr)
+      << step.message;
 }
 
 TEST(Cuda, AStepIsTheHosts) {
