@@ -58,7 +58,7 @@ trap 'rm -rf "$work"' EXIT
 options=()
 if [ $dry = 1 ]; then
   ln -s "$(realpath "$build")/lib/libsteep-simt.so" "$work/libcuda.so.1"
-  export LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} STEEP_TEST_DRY_RUN=1 STEEP_CUDA=/nowhere
+  export LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} STEEP_TEST_DRY_RUN=1 STEEP_CUDA=none
   echo "DRY RUN: the emulated GPU in the place of a card; the times below mean nothing"
   target=sm_80 options=(--driver "$work/libcuda.so.1" --steps 2 --copy-mib 4)
 else

@@ -420,6 +420,11 @@ Error Compilation::emitForGPU() {
 }
 
 Error Compilation::writeGPUFiles(OutputFolder &files) {
+  // Those of an earlier run for other GPUs, or with ptxas.
+  if (auto old = llvm::MemoryBuffer::getFile(options.output + "/" + plan.name +
+                                             ".json"))
+    for (const std::string &name : listGPUFiles((*old)->getBuffer()))
+      files.retire(name);
   for (const GPUCode &code : gpuCodes) {
     auto name = [&](StringRef ending) {
       return gpuFileName(plan, code.gpu, ending);
@@ -428,10 +433,9 @@ Error Compilation::writeGPUFiles(OutputFolder &files) {
       return error;
     if (Error error = files.write(name("ptx"), code.ptx))
       return error;
-    if (code.cubin.empty())
-      files.retire(name("cubin"));
-    else if (Error error = files.write(name("cubin"), code.cubin))
-      return error;
+    if (!code.cubin.empty())
+      if (Error error = files.write(name("cubin"), code.cubin))
+        return error;
   }
   return Error::success();
 }
@@ -522,8 +526,12 @@ Error Compilation::readTargets() {
     return parsed.takeError();
   cpu = std::move(parsed->cpu);
   gpus = std::move(parsed->gpus);
-  if (!gpus.empty())
-    ptxas = findPtxas();
+  if (!gpus.empty()) {
+    auto found = findPtxas();
+    if (!found)
+      return found.takeError();
+    ptxas = std::move(*found);
+  }
   if (!cpu.hasKernels && options.emit && !emitsForGPU() &&
       options.emit != Stage::Optim)
     return llvm::createStringError(
@@ -538,8 +546,9 @@ Error Compilation::readTargets() {
         ": expected one GPU in --target, got '" + options.target + "'");
   if (isCubin && !ptxas)
     return llvm::createStringError(
-        "--emit=cubin: found no ptxas in STEEP_CUDA, CUDA_HOME or PATH; "
-        "tools/fetch-cuda.sh gets one");
+        "--emit=cubin: expected ptxas in the folder STEEP_CUDA (not 'none'), "
+        "CUDA_HOME or CUDA_PATH, or in PATH, found none; tools/fetch-cuda.sh "
+        "gets one");
   return Error::success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Output.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 
@@ -191,7 +192,8 @@ Error OutputFolder::commit() {
     return Error::success();
   }
   for (const std::string &name : retired)
-    unlink((path + "/" + name).c_str());
+    if (!llvm::is_contained(files, name))
+      unlink((path + "/" + name).c_str());
   for (const std::string &name : files)
     if (rename(temporaryPath(name).c_str(), (path + "/" + name).c_str()) != 0)
       return systemError("create", path + "/" + name);

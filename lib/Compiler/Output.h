@@ -35,7 +35,7 @@ public:
   std::string announce(llvm::StringRef name);
   /// Makes what that program has written last.
   llvm::Error sync(llvm::StringRef name);
-  /// A file of an earlier run that must not stay.
+  /// A file of an earlier run that must not stay, unless it is written anew.
   void retire(llvm::StringRef name);
   /// Puts everything in its place. A new folder appears at once; in one that
   /// exists, files are replaced one by one, in the order in which they came.

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/Linker.h"
 
+#include "lib/Target/Program.h"
+
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
 using namespace llvm;
@@ -60,28 +60,15 @@ Error linkLibrary(const Linker &linker, StringRef object, StringRef library) {
     arguments.push_back(object.str());
     addSystemLibraries(arguments);
   }
-  SmallString<128> log;
-  int file;
-  if (std::error_code code =
-          sys::fs::createTemporaryFile("steep-link", "log", file, log))
-    return createStringError("cannot create a temporary file: " +
-                             code.message());
-  sys::Process::SafelyCloseFileDescriptor(file);
-  FileRemover remove(log);
-  std::vector<StringRef> list(arguments.begin(), arguments.end());
-  StringRef output = log;
-  std::string problem;
-  int status =
-      sys::ExecuteAndWait(linker.program, list, std::nullopt,
-                          {StringRef(""), output, output}, 0, 0, &problem);
-  if (status == 0)
+  ProgramResult result = runProgram(arguments, /*seconds=*/0);
+  if (result.status == 0)
     return Error::success();
+  std::string problem = result.reason;
   if (problem.empty())
-    if (auto text = MemoryBuffer::getFile(log))
-      problem = (*text)->getBuffer().trim().split('\n').first.str();
+    problem = StringRef(result.output).trim().split('\n').first.str();
   return createStringError("the linker " + linker.program +
-                           " failed with status " + Twine(status) + ": " +
-                           problem);
+                           " failed with status " + Twine(result.status) +
+                           ": " + problem);
 }
 
 } // namespace steepc

@@ -343,6 +343,28 @@ std::string gpuFileName(const Plan &plan, const GPU &gpu, StringRef ending) {
   return (plan.name + "." + gpu.name + "." + ending).str();
 }
 
+std::vector<std::string> listGPUFiles(StringRef manifest) {
+  std::vector<std::string> names;
+  Expected<json::Value> value = json::parse(manifest);
+  if (!value) {
+    consumeError(value.takeError());
+    return names;
+  }
+  const json::Object *root = value->getAsObject();
+  const json::Object *gpu = root ? root->getObject("gpu") : nullptr;
+  const json::Array *targets = gpu ? gpu->getArray("targets") : nullptr;
+  if (!targets)
+    return names;
+  for (const json::Value &target : *targets)
+    if (const json::Object *object = target.getAsObject())
+      if (const json::Object *files = object->getObject("files"))
+        for (const auto &entry : *files)
+          if (auto name = entry.second.getAsString();
+              name && name->contains(".sm_") && !name->contains('/'))
+            names.push_back(name->str());
+  return names;
+}
+
 std::string writeManifest(const Plan &plan, const CPU &cpu,
                           ArrayRef<GPUCode> gpus, StringRef specSha256,
                           bool hasLibrary) {

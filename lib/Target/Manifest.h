@@ -32,6 +32,9 @@ std::string writeManifest(const Plan &plan, const CPU &cpu,
 std::string gpuFileName(const Plan &plan, const GPU &gpu,
                         llvm::StringRef ending);
 
+/// The files of GPUs that a manifest names; none where it is no manifest.
+std::vector<std::string> listGPUFiles(llvm::StringRef manifest);
+
 /// The shortest decimal number that reads back as `value`.
 std::string shortestNumber(double value);
 

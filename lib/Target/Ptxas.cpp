@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/Ptxas.h"
 
-#include "llvm/ADT/ScopeExit.h"
+#include "lib/Target/Program.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SHA256.h"
@@ -27,14 +27,31 @@ static std::string environment(const char *name) {
   return value ? value : "";
 }
 
+/// The first line that says what went wrong.
+static std::string reasonOf(const ProgramResult &run) {
+  if (!run.reason.empty())
+    return run.reason;
+  SmallVector<StringRef> lines;
+  StringRef(run.output).split(lines, '\n', -1, false);
+  for (StringRef line : lines)
+    if (line.contains("error") || line.contains("fatal"))
+      return line.str();
+  return lines.empty() ? "it gave no reason" : lines.front().str();
+}
+
 //===----------------------------------------------------------------------===//
 // The toolkit
 //===----------------------------------------------------------------------===//
 
+/// The toolkit that STEEP_CUDA asks for; empty where it does not.
+static std::string chosenToolkit() { return environment("STEEP_CUDA"); }
+
 /// Folders to look in; STEEP_CUDA, where it is set, is the only one.
 static SmallVector<std::string> toolkits() {
-  if (std::getenv("STEEP_CUDA"))
-    return {environment("STEEP_CUDA")};
+  if (std::string chosen = chosenToolkit(); chosen == noToolkit)
+    return {};
+  else if (!chosen.empty())
+    return {chosen};
   std::string program = sys::fs::getMainExecutable(nullptr, nullptr);
   SmallString<128> beside(sys::path::parent_path(program));
   sys::path::append(beside, "..", "cuda");
@@ -54,40 +71,60 @@ std::string findInToolkit(StringRef file) {
   return "";
 }
 
-/// Runs a program; what it prints is left in `output`.
-static int runProgram(ArrayRef<std::string> arguments, std::string &output) {
-  SmallString<128> log;
-  int file;
-  if (sys::fs::createTemporaryFile("steep-ptxas", "log", file, log))
-    return -1;
-  sys::fs::closeFile(file);
-  FileRemover remove(log);
-  SmallVector<StringRef> list(arguments.begin(), arguments.end());
-  StringRef path = log;
-  std::string problem;
-  int status = sys::ExecuteAndWait(arguments[0], list, std::nullopt,
-                                   {StringRef(""), path, path}, 0, 0, &problem);
-  if (auto text = MemoryBuffer::getFile(log))
-    output = (*text)->getBuffer().str();
-  if (status && output.empty())
-    output = problem;
-  return status;
+/// The path of ptxas; empty where there is none and none was asked for.
+static Expected<std::string> locatePtxas() {
+  constexpr StringLiteral place = "bin/ptxas";
+  std::string chosen = chosenToolkit(), found = findInToolkit(place);
+  if (chosen == noToolkit)
+    return "";
+  if (!chosen.empty()) {
+    StringRef problem = !sys::fs::is_directory(chosen) ? "is no folder"
+                        : found.empty()                ? "has no bin/ptxas"
+                        : !sys::fs::can_execute(found)
+                            ? "has a bin/ptxas that is not executable"
+                            : "";
+    if (problem.empty())
+      return found;
+    return createStringError("STEEP_CUDA: expected a folder with an executable "
+                             "bin/ptxas, or 'none' to do without; '" +
+                             chosen + "' " + problem);
+  }
+  if (sys::fs::can_execute(found))
+    return found;
+  if (auto inPath = sys::findProgramByName("ptxas"))
+    return *inPath;
+  return "";
 }
 
-std::optional<Ptxas> findPtxas() {
-  Ptxas ptxas{findInToolkit("bin/ptxas"), ""};
-  if (ptxas.program.empty() && !std::getenv("STEEP_CUDA"))
-    if (auto found = sys::findProgramByName("ptxas"))
-      ptxas.program = *found;
-  if (ptxas.program.empty())
+/// STEEP_PTXAS_SECONDS; a large kernel takes some seconds.
+static Expected<unsigned> readTimeLimit() {
+  std::string text = environment("STEEP_PTXAS_SECONDS");
+  unsigned seconds = 600;
+  if (!text.empty() &&
+      (StringRef(text).getAsInteger(10, seconds) || seconds == 0))
+    return createStringError(
+        "STEEP_PTXAS_SECONDS: expected a number of seconds from 1, got '" +
+        text + "'");
+  return seconds;
+}
+
+Expected<std::optional<Ptxas>> findPtxas() {
+  Expected<std::string> program = locatePtxas();
+  if (!program)
+    return program.takeError();
+  if (program->empty())
     return std::nullopt;
-  std::string text;
-  if (runProgram({ptxas.program, "--version"}, text) != 0)
-    return std::nullopt;
+  Expected<unsigned> seconds = readTimeLimit();
+  if (!seconds)
+    return seconds.takeError();
+  ProgramResult run = runProgram({*program, "--version"}, *seconds);
+  if (run.status != 0)
+    return createStringError(*program + " --version failed: " + reasonOf(run) +
+                             "; STEEP_CUDA names another toolkit, or 'none' to "
+                             "do without");
   // "Cuda compilation tools, release 13.0, V13.0.88"
-  StringRef version = StringRef(text).rsplit(", V").second;
-  ptxas.version = version.split('\n').first.trim().str();
-  return ptxas;
+  StringRef version = StringRef(run.output).rsplit(", V").second;
+  return Ptxas{*program, version.split('\n').first.trim().str(), *seconds};
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,17 +198,14 @@ static std::string cacheEntry(const Ptxas &ptxas, const GPU &gpu,
   return folder + "/" + digest({"1", ptxas.version, gpu.name, ptx});
 }
 
-static std::string readFile(const Twine &path) {
-  auto buffer = MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : "";
-}
+static bool isCubin(StringRef bytes) { return bytes.starts_with("\177ELF"); }
 
 /// Reads an entry; a log without the cubin's digest is not whole.
 static bool readEntry(const std::string &entry, Cubin &cubin,
                       std::string &log) {
   cubin.bytes = readFile(entry + ".cubin");
   log = readFile(entry + ".log");
-  return !cubin.bytes.empty() &&
+  return isCubin(cubin.bytes) &&
          StringRef(log).contains("sha256 " + digest({cubin.bytes}));
 }
 
@@ -197,44 +231,38 @@ static void writeEntry(const std::string &entry, const Cubin &cubin,
 // Assembling
 //===----------------------------------------------------------------------===//
 
-/// The first line of a log that says what went wrong.
-static std::string reasonIn(StringRef log) {
-  SmallVector<StringRef> lines;
-  log.split(lines, '\n', -1, false);
-  for (StringRef line : lines)
-    if (line.contains("error") || line.contains("fatal"))
-      return line.str();
-  return lines.empty() ? "it gave no reason" : lines.front().str();
-}
-
 static Expected<Cubin> runPtxas(const Ptxas &ptxas, const GPU &gpu,
                                 StringRef ptx, StringRef name,
                                 std::string &log) {
-  SmallString<128> folder;
-  if (std::error_code code =
-          sys::fs::createUniqueDirectory("steep-ptxas", folder))
-    return createStringError("cannot create a temporary folder: " +
+  TemporaryFile input("steep-" + name, "ptx"), output("steep-" + name, "cubin");
+  if (std::error_code code = input.code ? input.code : output.code)
+    return createStringError("cannot create a temporary file: " +
                              code.message());
-  std::string input = (folder + "/" + name + ".ptx").str();
-  std::string output = (folder + "/" + name + ".cubin").str();
-  auto cleanUp = scope_exit([&] { sys::fs::remove_directories(folder); });
-  if (Error error = writeToOutput(input, [&](raw_ostream &out) {
+  if (Error error = writeToOutput(input.path, [&](raw_ostream &out) {
         out << ptx;
         return Error::success();
       }))
     return error;
   std::string architecture = "-arch=" + gpu.name;
-  int status = runProgram(
-      {ptxas.program, "-v", "-O3", architecture, "-o", output, input}, log);
+  ProgramResult run =
+      runProgram({ptxas.program, "-v", "-O3", architecture, "-o",
+                  output.path.str().str(), input.path.str().str()},
+                 ptxas.seconds);
+  log = run.output;
   Cubin cubin;
-  cubin.bytes = status ? "" : readFile(output);
-  if (!cubin.bytes.empty())
+  cubin.bytes = readFile(output.path);
+  if (run.status == 0 && isCubin(cubin.bytes))
     return cubin;
-  cleanUp.release();
-  return createStringError("ptxas failed for " + gpu.name + ": " +
-                           reasonIn(log) +
+  input.keep();
+  std::string reason = reasonOf(run);
+  if (run.status == 0)
+    reason = cubin.bytes.empty()
+                 ? "it wrote nothing"
+                 : "it wrote " + std::to_string(cubin.bytes.size()) +
+                       " bytes that are no ELF file";
+  return createStringError("ptxas failed for " + gpu.name + ": " + reason +
                            "; to see it again: " + ptxas.program + " -v -O3 " +
-                           architecture + " -o /dev/null " + input);
+                           architecture + " -o /dev/null " + input.path.str());
 }
 
 Expected<Cubin> assemble(const Ptxas &ptxas, const GPU &gpu, StringRef ptx,

@@ -13,6 +13,9 @@
 
 namespace steepc {
 
+/// What STEEP_CUDA says to do without a toolkit.
+inline constexpr llvm::StringLiteral noToolkit = "none";
+
 /// NVIDIA's toolkit, or as much of it as is there. It is looked for in
 /// $STEEP_CUDA, and where that is not set in ../cuda from the running program's
 /// folder (tools/fetch-cuda.sh), in $CUDA_HOME and in $CUDA_PATH.
@@ -22,9 +25,13 @@ std::string findInToolkit(llvm::StringRef file);
 /// ptxas of the toolkit, or, where STEEP_CUDA is not set, of PATH.
 struct Ptxas {
   std::string program;
-  std::string version; ///< "13.0.88"
+  std::string version;    ///< "13.0.88"
+  unsigned seconds = 600; ///< how long it may take: $STEEP_PTXAS_SECONDS
 };
-std::optional<Ptxas> findPtxas();
+
+/// None is no error unless STEEP_CUDA asks for one; one that cannot say its
+/// version always is.
+llvm::Expected<std::optional<Ptxas>> findPtxas();
 
 /// What one kernel takes of a multiprocessor, as ptxas says.
 struct KernelResources {
@@ -43,8 +50,9 @@ std::vector<KernelResources> parsePtxasLog(llvm::StringRef log);
 
 /// Assembles, or takes the result from the cache ($XDG_CACHE_HOME/steep/cubin,
 /// else ~/.cache/steep/cubin), where it is found by a digest of all that
-/// decides it. Where ptxas fails, the error has a command that shows it again;
-/// the PTX `name`.ptx then stays in a temporary folder.
+/// decides it. Where ptxas fails, takes too long or writes no ELF file, the
+/// error has a command that shows it again; the PTX, steep-`name`-*.ptx, then
+/// stays in the system's temporary folder.
 llvm::Expected<Cubin> assemble(const Ptxas &ptxas, const GPU &gpu,
                                llvm::StringRef ptx, llvm::StringRef name);
 

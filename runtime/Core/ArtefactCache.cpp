@@ -74,8 +74,10 @@ static std::string toolkitSignature(const std::string &compiler) {
     if (const char *value = std::getenv(variable))
       folders.push_back(std::string(value) + folder);
   };
-  if (std::getenv("STEEP_CUDA")) {
-    add("STEEP_CUDA", "/bin");
+  const char *chosen = std::getenv("STEEP_CUDA");
+  if (chosen && *chosen) {
+    if (std::string(chosen) != "none")
+      add("STEEP_CUDA", "/bin");
   } else {
     folders.push_back(
         (fs::path(compiler).parent_path() / "../cuda/bin").string());
@@ -88,7 +90,8 @@ static std::string toolkitSignature(const std::string &compiler) {
   for (const std::string &folder : folders)
     if (std::string found = signatureOf(folder + "/ptxas"); !found.empty())
       return found;
-  return "no ptxas";
+  // A folder without it is refused by steepc, whatever was compiled before.
+  return std::string("no ptxas ") + (chosen ? chosen : "");
 }
 
 /// Each part with its length, so that no two requests give one text.

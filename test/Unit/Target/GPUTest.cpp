@@ -139,15 +139,15 @@ TEST(Ptxas, KeepsCubins) {
                       "echo \"ptxas info    : Compiling entry function 'k' for "
                       "'sm_80'\"\n"
                       "echo 'ptxas info    : Used 7 registers'\n"
-                      "echo \"cubin of $(cat $6)\" > $5\n");
-  auto ptxas = findPtxas();
+                      "printf '\\177ELF of %s\\n' \"$(cat $6)\" > $5\n");
+  std::optional<Ptxas> ptxas = llvm::cantFail(findPtxas());
   ASSERT_TRUE(ptxas);
   EXPECT_EQ(ptxas->version, "9.9.9");
   GPU gpu = parse("sm_80").gpus[0];
   for (int i = 0; i < 3; ++i) {
     auto cubin = assemble(*ptxas, gpu, "text", "name");
     ASSERT_TRUE(bool(cubin)) << llvm::toString(cubin.takeError());
-    EXPECT_EQ(cubin->bytes, "cubin of text\n");
+    EXPECT_EQ(cubin->bytes, "\177ELF of text\n");
     ASSERT_EQ(cubin->kernels.size(), 1u);
     EXPECT_EQ(cubin->kernels[0].registers, 7);
   }
@@ -166,34 +166,84 @@ TEST(Ptxas, KeepsCubins) {
       std::ofstream(file->path()) << "damage";
   auto cubin = assemble(*ptxas, gpu, "text", "name");
   ASSERT_TRUE(bool(cubin));
-  EXPECT_EQ(cubin->bytes, "cubin of text\n");
+  EXPECT_EQ(cubin->bytes, "\177ELF of text\n");
   EXPECT_EQ(toolkit.countRuns(), 4);
+}
+
+/// What assembling says that goes wrong; the PTX, which must have stayed, is
+/// removed.
+std::string messageOf(const Ptxas &ptxas) {
+  auto cubin = assemble(ptxas, parse("sm_80").gpus[0], "the text", "name");
+  if (cubin)
+    return "no error";
+  std::string message = llvm::toString(cubin.takeError());
+  std::string again = "; to see it again: " + ptxas.program +
+                      " -v -O3 -arch=sm_80 -o /dev/null ";
+  auto [reason, kept] = llvm::StringRef(message).split(again);
+  std::ifstream file(kept.str());
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "the text") << message;
+  llvm::sys::fs::remove(kept);
+  return reason.str();
 }
 
 TEST(Ptxas, ShowsHowToSeeAFailureAgain) {
   FakeToolkit toolkit("echo 'note' >&2\n"
                       "echo 'name.ptx, line 7; error   : bad' >&2\nexit 255\n");
-  auto ptxas = findPtxas();
+  std::optional<Ptxas> ptxas = llvm::cantFail(findPtxas());
   ASSERT_TRUE(ptxas);
-  auto cubin = assemble(*ptxas, parse("sm_80").gpus[0], "the text", "name");
-  ASSERT_FALSE(bool(cubin));
-  std::string message = llvm::toString(cubin.takeError());
-  std::string head = "ptxas failed for sm_80: name.ptx, line 7; error   : bad; "
-                     "to see it again: " +
-                     ptxas->program + " -v -O3 -arch=sm_80 -o /dev/null ";
-  ASSERT_EQ(message.substr(0, head.size()), head);
-  std::string kept = message.substr(head.size()), line;
-  std::ifstream file(kept);
-  std::getline(file, line);
-  EXPECT_EQ(line, "the text");
-  llvm::sys::fs::remove(kept);
+  EXPECT_EQ(messageOf(*ptxas),
+            "ptxas failed for sm_80: name.ptx, line 7; error   : bad");
 }
 
-TEST(Ptxas, IsAbsentWhereTheToolkitSaysSo) {
-  ::setenv("STEEP_CUDA", "/nowhere", 1);
-  EXPECT_FALSE(findPtxas());
+TEST(Ptxas, TakesNothingButELF) {
+  FakeToolkit garbage("echo garbage > $5\n");
+  EXPECT_EQ(messageOf(*llvm::cantFail(findPtxas())),
+            "ptxas failed for sm_80: it wrote 8 bytes that are no ELF file");
+  FakeToolkit nothing("exit 0\n");
+  EXPECT_EQ(messageOf(*llvm::cantFail(findPtxas())),
+            "ptxas failed for sm_80: it wrote nothing");
+}
+
+TEST(Ptxas, IsNotWaitedForWithoutEnd) {
+  FakeToolkit toolkit("exec sleep 60\n");
+  ::setenv("STEEP_PTXAS_SECONDS", "1", 1);
+  EXPECT_EQ(messageOf(*llvm::cantFail(findPtxas())),
+            "ptxas failed for sm_80: it did not end within 1 second");
+  ::setenv("STEEP_PTXAS_SECONDS", "0", 1);
+  EXPECT_EQ(llvm::toString(findPtxas().takeError()),
+            "STEEP_PTXAS_SECONDS: expected a number of seconds from 1, got "
+            "'0'");
+  ::unsetenv("STEEP_PTXAS_SECONDS");
+}
+
+TEST(Ptxas, IsAbsentWhereToldSo) {
+  ::setenv("STEEP_CUDA", "none", 1);
+  EXPECT_FALSE(llvm::cantFail(findPtxas()));
   EXPECT_EQ(findInToolkit("bin/ptxas"), "");
   ::unsetenv("STEEP_CUDA");
+}
+
+TEST(Ptxas, IsAnErrorWhereItIsAskedForInVain) {
+  auto complaint = [] { return llvm::toString(findPtxas().takeError()); };
+  FakeToolkit toolkit("");
+  std::string head = "STEEP_CUDA: expected a folder with an executable "
+                     "bin/ptxas, or 'none' to do without; '",
+              folder = toolkit.folder.str().str();
+  ::setenv("STEEP_CUDA", "/nowhere", 1);
+  EXPECT_EQ(complaint(), head + "/nowhere' is no folder");
+  ::setenv("STEEP_CUDA", (folder + "/bin").c_str(), 1);
+  EXPECT_EQ(complaint(), head + folder + "/bin' has no bin/ptxas");
+  ::setenv("STEEP_CUDA", folder.c_str(), 1);
+  ::chmod((folder + "/bin/ptxas").c_str(), 0644);
+  EXPECT_EQ(complaint(),
+            head + folder + "' has a bin/ptxas that is not executable");
+  std::ofstream(folder + "/bin/ptxas") << "#!/bin/sh\necho no luck\nexit 1\n";
+  ::chmod((folder + "/bin/ptxas").c_str(), 0755);
+  EXPECT_EQ(complaint(), folder + "/bin/ptxas --version failed: no luck; "
+                                  "STEEP_CUDA names another toolkit, or "
+                                  "'none' to do without");
 }
 
 } // namespace

@@ -21,7 +21,7 @@ namespace steep::test {
 inline std::string findGpu() {
   // The emulated one takes PTX and LLVM's IR; assembling would be for nothing.
   if (!std::getenv("STEEP_TEST_DEVICE"))
-    ::setenv("STEEP_CUDA", "/nowhere", /*overwrite=*/0);
+    ::setenv("STEEP_CUDA", "none", /*overwrite=*/0);
   if (const char *name = std::getenv("STEEP_TEST_DEVICE"))
     return name;
   return std::filesystem::exists(STEEP_TEST_SIMT) ? "simt" : "";
