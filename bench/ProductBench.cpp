@@ -10,7 +10,9 @@
 // that stays in registers. A symmetric product alternates with the full one of
 // its shape too. One thread; the contenders alternate, medians are compared,
 // and every result is checked against OpenBLAS. Products whose names begin with
-// bf16 round their operands, for oneDNN as well, but not for OpenBLAS.
+// bf16 round their operands, for oneDNN as well, but not for OpenBLAS. All
+// matrices lie in huge pages where the system grants them, as the runtime's do,
+// those that oneDNN has arranged too.
 //
 //   ProductBench [--rounds N] [--only TEXT] [--target CPU] [--json FILE]
 //
@@ -18,6 +20,8 @@
 // ONEDNN_MAX_CPU_ISA.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/Core/Memory.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -81,10 +85,11 @@ struct Options {
 
 using Memory = std::unique_ptr<float, decltype(&std::free)>;
 
+/// As an optimizer's memory, large enough for huge pages.
 Memory allocate(int64_t floats) {
-  size_t bytes = (size_t(floats) * sizeof(float) + 4095) / 4096 * 4096;
-  return {static_cast<float *>(std::aligned_alloc(4096, bytes + 4096)),
-          &std::free};
+  constexpr size_t least = size_t(4) << 20;
+  size_t bytes = std::max(size_t(floats) * sizeof(float) + 4096, least);
+  return {static_cast<float *>(steep::allocateAligned(bytes)), &std::free};
 }
 
 double now() {
@@ -217,9 +222,13 @@ public:
                             describe(p.m, p.n, Tag::ab));
     dnnl::matmul::primitive_desc primitive(desc, engine);
     name = primitive.impl_info_str();
+    auto make = [&](memory::desc to) {
+      buffers.push_back(allocate(int64_t(to.get_size() / sizeof(float)) + 1));
+      return memory(to, engine, buffers.back().get());
+    };
     auto arrange = [&](memory::desc from, const float *data, memory::desc to) {
       memory source(from, engine, const_cast<float *>(data));
-      memory dest(to, engine);
+      memory dest = make(to);
       dnnl::reorder(source, dest).execute(stream, source, dest);
       stream.wait();
       return dest;
@@ -228,7 +237,7 @@ public:
                    primitive.src_desc());
     right = arrange(describe(p.k, p.n, p.right ? Tag::ba : Tag::ab), b,
                     primitive.weights_desc());
-    result = memory(primitive.dst_desc(), engine);
+    result = make(primitive.dst_desc());
     product = dnnl::matmul(primitive);
   }
 
@@ -244,6 +253,7 @@ public:
 private:
   dnnl::engine engine;
   dnnl::stream stream;
+  std::vector<Memory> buffers;
   dnnl::memory left, right, result;
   dnnl::matmul product;
 };

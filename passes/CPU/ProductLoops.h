@@ -89,7 +89,9 @@ private:
   Value multiplyAdd(Value x, Value y, Value sum);
   Value multiplyPairs(Value left, Value right, Value sum);
   FailureOr<Values> buildDepth(int64_t size, Values sums, DepthBody body);
-  void askAhead(ArrayRef<Value> terms, const TilePlace &place);
+  void askAhead(ArrayRef<Value> terms, int64_t i, ArrayRef<TilePlace> places);
+  void askForNextPanel(Value start, int64_t i, Value panel,
+                       ArrayRef<TilePlace> places);
   LogicalResult finish(ArrayRef<TilePlace> places, ValueRange sums,
                        std::optional<unsigned> stored = std::nullopt);
   void storeResult(unsigned output, size_t number, ArrayRef<TilePlace> places,

@@ -14,16 +14,8 @@ using namespace mlir;
 using namespace mlir::block;
 
 /// Terms of the sums that one iteration of the innermost loop adds: enough to
-/// hide the loop, few enough for the decoder's cache.
-static constexpr int64_t unroll = 2;
-
-/// How far ahead of the sums a panel of the right operand is asked for: what
-/// some hundreds of cycles read, longer than memory takes, a part of a small
-/// first-level cache. Rows of a left operand that is read across lie as far
-/// apart as the panel is wide, which the processor follows less well; half as
-/// many of them.
-static constexpr int64_t bytesAhead = 12 * 1024;
-static constexpr int64_t lineBytes = 64;
+/// hide the loop and what it asks for, few enough for the decoder's cache.
+static constexpr int64_t unroll = 4;
 
 /// Rows of a tile beside those on AMX.
 static constexpr int64_t vectorRows = 8;
@@ -162,45 +154,16 @@ ProductLoops::addPanel(Value first, Value panel, int64_t size,
                         if (panel)
                           values.setPanel(terms[i], leftPanel, panel, offset);
                       }
-                      askAhead(terms, places.front());
                       FailureOr<Values> next(std::move(sums));
-                      for (Value term : terms)
-                        if (succeeded(next))
-                          next = isPaired ? addPair(term, places, *next)
-                                          : addTerm(term, places, *next);
+                      for (int64_t i = 0; i < count && succeeded(next); ++i) {
+                        askAhead(terms, i, places);
+                        if (panel)
+                          askForNextPanel(start, i, panel, places);
+                        next = isPaired ? addPair(terms[i], places, *next)
+                                        : addTerm(terms[i], places, *next);
+                      }
                       return next;
                     });
-}
-
-/// Prefetches what the sums at `place` will want after these terms. Whole
-/// panels lie one behind the other, so their ends need no care.
-void ProductLoops::askAhead(ArrayRef<Value> terms, const TilePlace &place) {
-  // An FP32 number or a pair of BF16 a column.
-  constexpr int64_t columnBytes = 4;
-  const int64_t together = isPaired ? 2 : 1;
-  auto ask = [&](const TileMemory &memory, TilePlace at, int64_t rowsAhead,
-                 int64_t column) {
-    at.index[0] = values.index(at.index[0], rowsAhead * together);
-    at.index[1] = values.index(at.index[1], column);
-    values.prefetch(memory, at);
-  };
-  auto isRead = [&](const std::optional<TileMemory> &memory) {
-    return memory && memory->layout && memory->layout.pairs == isPaired;
-  };
-  std::optional<TileMemory> right =
-      values.findMemory(product.getDpsInputs()[1]);
-  if (!isRead(right))
-    return;
-  const int64_t rowBytes = right->layout.width * columnBytes;
-  const int64_t ahead = std::max<int64_t>(1, bytesAhead / rowBytes);
-  const int64_t bytes = rowBytes * int64_t(terms.size());
-  for (int64_t at = 0; at < bytes; at += lineBytes)
-    ask(*right, operandAt(1, place, terms[at / rowBytes]), ahead,
-        at % rowBytes / columnBytes);
-  std::optional<TileMemory> left = values.findMemory(product.getDpsInputs()[0]);
-  if (isRead(left) && readsAcross(0))
-    for (Value term : terms)
-      ask(*left, operandAt(0, place, term), ahead / 2, 0);
 }
 
 /// Where an operand is read for the part of the result at `place` and term k.

@@ -13,17 +13,24 @@ func.func @across(%A: memref<2x16x8xf32>, %B: memref<4x16x8xf32>, %P: memref<4x1
   // CHECK-NOT: vector.load
   // CHECK:   scf.for {{.*}} step %c8
   // CHECK-NOT: vector.load
-  // CHECK:     %[[SUMS:.*]]:8 = scf.for %[[K:.*]] = %c0 to %c16 step %c2
-  // What comes later: a cache line of the right panel, the rows of the left one.
-  // CHECK-DAG:   %[[FAR:.*]] = arith.addi %[[K]], %c384
-  // CHECK-DAG:   %[[NEAR:.*]] = arith.addi %[[K]], %c192
-  // CHECK:       memref.prefetch %arg1[%{{.*}}, %[[FAR]], %{{.*}}], read
-  // CHECK:       memref.prefetch %arg0[%{{.*}}, %[[NEAR]], %{{.*}}], read
-  // CHECK:       memref.prefetch %arg0
+  // CHECK:     %[[SUMS:.*]]:8 = scf.for %[[K:.*]] = %c0 to %c16 step %c4
+  // What comes later, before each term its part: the cache lines of the right
+  // panel, which are two rows each, the rows of the left one.
+  // CHECK-DAG:   %[[NEXT:.*]] = arith.addi %[[K]], %c193
+  // CHECK-DAG:   %[[FIRST:.*]] = arith.addi %[[K]], %c192
+  // CHECK:       memref.prefetch %arg1[%{{.*}}, %[[FIRST]], %{{.*}}], read
+  // CHECK:       memref.prefetch %arg0[%{{.*}}, %[[FIRST]], %{{.*}}], read
   // CHECK-NOT:   memref.prefetch
   // CHECK:       vector.load {{.*}} : memref<4x16x8xf32>, vector<4xf32>
   // CHECK:       memref.load %{{.*}} : memref<2x16x8xf32>
   // CHECK:       math.fma
+  // CHECK-NOT:   memref.prefetch %arg1
+  // CHECK:       memref.prefetch %arg0[%{{.*}}, %[[NEXT]], %{{.*}}], read
+  // CHECK:       math.fma
+  // CHECK:       memref.prefetch %arg1
+  // CHECK:       memref.prefetch %arg0
+  // CHECK:       memref.prefetch %arg0
+  // CHECK-NOT:   memref.prefetch
   // CHECK:       scf.yield
   // CHECK:     vector.store %[[SUMS]]#0, %{{.*}} : memref<4x16x8xf32>, vector<4xf32>
   // CHECK-COUNT-7: vector.store
@@ -53,8 +60,13 @@ func.func @across(%A: memref<2x16x8xf32>, %B: memref<4x16x8xf32>, %P: memref<4x1
 func.func @along(%A: memref<3x4x8xf32>, %B: memref<1x24x8xf32>, %P: memref<4x8xf32>) attributes {block.kernel,
     block.config = #block.config<tile = [4, 8, 8], micro = [4, 8], lanes = 8>} {
   // The first slab starts from zero.
-  // CHECK:     scf.for %{{.*}} = %c0 to %c1 step %c1 iter_args(%{{[^,]*}} = %[[ZERO:[^,]*]], %{{[^,]*}} = %[[ZERO]],
-  // CHECK:       scf.for %{{.*}} = %c0 to %c8 step %c2
+  // CHECK:     scf.for %[[PANEL:.*]] = %c0 to %c1 step %c1 iter_args(%{{[^,]*}} = %[[ZERO:[^,]*]], %{{[^,]*}} = %[[ZERO]],
+  // CHECK:       %[[NEXT:.*]] = arith.addi %[[PANEL]], %c1
+  // CHECK:       scf.for %[[K:.*]] = %c0 to %c8 step %c4
+  // Four terms of four rows are a line of the next panel.
+  // CHECK:         %[[AT:.*]] = arith.muli %[[K]], %c4
+  // CHECK:         memref.prefetch %arg0[%[[NEXT]], %{{.*}}, %[[AT]]], read
+  // CHECK-NOT:     memref.prefetch %arg0
   // CHECK:     vector.store
   // The second one is alone in its loop, the third one the last.
   // CHECK:     scf.for %{{.*}} = %c8 to %c16 step %c8
