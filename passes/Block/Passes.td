@@ -205,8 +205,10 @@ def ChainKernels : Pass<"block-chain-kernels", "::mlir::ModuleOp"> {
     of the second needs, of what the first writes, the rows of its block b
     alone: the first has the attribute `block.group`, and was given blocks of
     so many rows. In the loop over blocks, the body of the second follows that of
-    the first. A projection's momentum and its column sums are thus one pass over
-    memory. What stays a kernel for other steps is kept. Needs bufferised
+    the first; where both walk over rows chunk by chunk, each row is added to the
+    sums in a walk of the first: in its own, or in the next row's if the first
+    kernel makes what is added. A projection's momentum and its column sums are thus
+    one pass over memory. What stays a kernel for other steps is kept. Needs bufferised
     kernels; GPUs, whose blocks share no cache that large, do without.
 
     ```mlir

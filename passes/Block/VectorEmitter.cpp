@@ -92,7 +92,8 @@ FailureOr<unsigned> VectorEmitter::plan(Value value, const Place &place) {
       return op->emitOpError("expected one reduction loop in a tile");
     if (!place.isVector())
       return planReduction(op, place, level);
-    hasColumnSum = true;
+    // Sums of groups of rows take the chunks of what makes the rows.
+    hasColumnSum |= op.getNumLoops() <= 2;
     hasLongTerms |= op.getNumDpsInputs() > 1;
   }
   planned[id] = level;

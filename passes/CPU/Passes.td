@@ -53,9 +53,8 @@ def PrefetchRows : Pass<"block-prefetch-rows", "::mlir::func::FuncOp"> {
   let description = [{
     What only a later walk over a row reads (a norm, then the update) is asked for
     in the walk before it, and in the last walk what the first one reads, a page
-    further on: one row, or as many as make 4 KiB, also of the next block. Where
-    a row is then added to column sums, one of several matrices is asked for
-    there. Memory so works in all walks, also in those that wait for a sum; without
+    further on: one row, or as many as make 4 KiB, also of the next block.
+    Memory so works in all walks, also in those that wait for a sum; without
     it each walk starts with misses, since a processor follows a stream no further
     than its page. Values are the same.
 

@@ -55,9 +55,6 @@ private:
 
   scf::ForOp rows;
   SmallVector<scf::ForOp> walks;
-  /// A loop over columns after the walks that reads no row for the first time:
-  /// the row is added to sums.
-  scf::ForOp sums;
   /// Rows in memory, and the first walk that reads each.
   llvm::MapVector<Operation *, std::pair<Row, unsigned>> firstRead;
 };
@@ -89,17 +86,6 @@ std::optional<Row> RowLoop::findRow(vector::TransferReadOp read,
   return row;
 }
 
-/// The first loop without results in the branch that holds it, if one does.
-static scf::ForOp findSums(Operation &op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return loop.getNumResults() == 0 ? loop : scf::ForOp();
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    for (Operation &inner : *branch.thenBlock())
-      if (auto loop = findSums(inner))
-        return loop;
-  return {};
-}
-
 void RowLoop::findReads() {
   for (auto walk : rows.getBody()->getOps<scf::ForOp>()) {
     bool hasReads = false;
@@ -113,10 +99,6 @@ void RowLoop::findReads() {
     if (hasReads)
       walks.push_back(walk);
   }
-  if (!walks.empty())
-    for (Operation *op = walks.back()->getNextNode(); op && !sums;
-         op = op->getNextNode())
-      sums = findSums(*op);
 }
 
 /// The row `distance` rows later, also where that is another block's; of the
@@ -157,12 +139,6 @@ void RowLoop::emit(scf::ForOp walk, Value row) {
 
 unsigned RowLoop::prefetch() {
   findReads();
-  unsigned later = 0;
-  for (auto &[view, entry] : firstRead)
-    later += entry.second == 0;
-  // Of several matrices, one while rows are added to sums, so that memory works
-  // then too.
-  scf::ForOp calm = later > 1 ? sums : scf::ForOp();
   for (auto &[view, entry] : firstRead) {
     auto &[row, walk] = entry;
     if (walk > 0) {
@@ -171,9 +147,8 @@ unsigned RowLoop::prefetch() {
     }
     int64_t bytes =
         row.columns * row.view.getType().getElementTypeBitWidth() / 8;
-    emit(calm ? calm : walks.back(),
+    emit(walks.back(),
          emitLater(row, std::max<int64_t>(1, aheadBytes / bytes)));
-    calm = {};
   }
   return firstRead.size();
 }
@@ -187,7 +162,10 @@ struct PrefetchRowsPass : block::impl::PrefetchRowsBase<PrefetchRowsPass> {
       return;
     SmallVector<scf::ForOp> loops;
     func.walk([&](scf::ForOp loop) {
-      if (isa<scf::ForallOp>(loop->getParentOp()))
+      Operation *parent = loop->getParentOp();
+      while (isa<scf::IfOp>(parent))
+        parent = parent->getParentOp();
+      if (isa<scf::ForallOp>(parent))
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
