@@ -115,7 +115,8 @@ def time_artefact(folder, timer_path, driver_path, steps, copy_bytes):
         moved, done = (entry[k] * matrices / seconds for k in ("bytes", "flops"))
         rows.append((name, str(matrices), f"{us:.1f}", f"{moved / 1e9:.0f}",
                      part(moved, card.bytes), f"{done / 1e9:.0f}", part(done, card.flops),
-                     str(entry.get("registers", "-")), f"{entry.get('occupancy', 0):.2f}"))
+                     str(entry.get("registers", "-")),
+                     f"{entry['occupancy']:.2f}" if "occupancy" in entry else "-"))
     rows.append(("all of the above, once each", "", f"{total:.1f}", "", "", "", "", "", ""))
     table(rows)
     artefact.close()

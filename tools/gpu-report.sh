@@ -39,6 +39,8 @@ done
 
 [ -e /dev/nvidia0 ] || [ $dry = 1 ] ||
   steep_die "found no NVIDIA GPU (/dev/nvidia0); --dry-run needs none"
+[ $builds = 1 ] || [ -x "$build/bin/steepc" ] ||
+  steep_die "--no-build: expected a build of Steep in --build $build, which has no bin/steepc"
 if [ $builds = 1 ]; then
   [ $install = 0 ] || steep_install "${steep_packages[@]}"
   flags=()

@@ -81,14 +81,14 @@ Expected<Targets> parseTargets(StringRef text) {
   std::string cpu;
   Targets targets;
   for (StringRef name : names) {
+    if (name.empty() || name.trim() != name)
+      return createStringError("--target: expected names with commas and no "
+                               "spaces between, got '" +
+                               text + "'");
     if (!name.starts_with("sm_")) {
       if (!cpu.empty())
         return createStringError("--target: expected at most one CPU, got '" +
                                  cpu + "' and '" + name + "'");
-      if (name.empty())
-        return createStringError("--target: expected names with commas "
-                                 "between, got '" +
-                                 text + "'");
       cpu = name.str();
       continue;
     }

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 using namespace steep;
 
@@ -45,6 +46,7 @@ static bool parseScalar(const char *name, const std::string &type,
          argument.text, name);
   argument.value.resize(sizeof number);
   std::memcpy(argument.value.data(), &number, sizeof number);
+  argument.isFloat = std::is_floating_point_v<T>;
   return true;
 }
 

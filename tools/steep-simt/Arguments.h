@@ -33,6 +33,7 @@ struct KernelArgument {
   std::string outputFile;
   std::size_t bytes = 0;        ///< of a buffer
   std::vector<std::byte> value; ///< of a scalar
+  bool isFloat = false;         ///< f32 or f64
   bool isPointer() const { return kind == Buffer; }
 };
 

@@ -104,6 +104,14 @@ static std::vector<void *> bind(const Kernel &kernel,
       fail("parameter {} of kernel {} has {} bytes, but --arg={} has {}", i,
            quote(kernel.name), kernel.sizes[i], arguments[i].text,
            arguments[i].value.size());
+    const ParameterKind kind = kernel.kinds[i];
+    if (kind != ParameterKind::Bits &&
+        (kind == ParameterKind::Float) != arguments[i].isFloat)
+      fail("parameter {} of kernel {} is {} of {} bytes, but --arg={} is not",
+           i, quote(kernel.name),
+           kind == ParameterKind::Float ? "a floating-point number"
+                                        : "an integer or a pointer",
+           kernel.sizes[i], arguments[i].text);
     parameters.push_back(arguments[i].value.data());
   }
   return parameters;

@@ -215,6 +215,10 @@ static void exitLane(Block &block, Lane &lane, std::uint32_t) {
   block.finish(lane);
 }
 
+static void trap(Block &block, Lane &lane, std::uint32_t) {
+  block.report(lane, *lane.site, "the kernel traps", /*fatal=*/true);
+}
+
 OperationTable collectiveOperations() {
 #define WARP(NAME, MASK, FUNCTION)                                             \
   static const Operation NAME = {#NAME, Gather::Warp, false, MASK, FUNCTION}
@@ -245,6 +249,7 @@ OperationTable collectiveOperations() {
   LANE(inGlobal, isGlobal);
   LANE(nanosleep, sleep);
   LANE(exit, exitLane);
+  LANE(stop, trap);
 #undef WARP
 #undef LANE
 
@@ -287,7 +292,8 @@ OperationTable collectiveOperations() {
           {"isspacep.shared.cluster", &inShared, 0},
           {"isspacep.global", &inGlobal, 0},
           {"nanosleep", &nanosleep, 0},
-          {"exit", &exit, 0}};
+          {"exit", &exit, 0},
+          {"trap", &stop, 0}};
 }
 
 } // namespace steep::simt

@@ -322,7 +322,6 @@ static bool isGeneric(Intrinsic::ID id) {
   case Intrinsic::sqrt:
   case Intrinsic::ssub_sat:
   case Intrinsic::ssub_with_overflow:
-  case Intrinsic::trap:
   case Intrinsic::trunc:
   case Intrinsic::uadd_sat:
   case Intrinsic::uadd_with_overflow:
@@ -378,6 +377,8 @@ void Lowering::lower(CallInst &call) {
   StringRef name = callee->getName();
   if (!name.consume_front("llvm."))
     return;
+  if (callee->getIntrinsicID() == Intrinsic::trap)
+    name = "nvvm.trap"; // the same, for a GPU
   if (name.consume_front("nvvm.")) {
     // ldmatrix is one intrinsic for each address space.
     StringRef plain = name;

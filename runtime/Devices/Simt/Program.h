@@ -71,10 +71,19 @@ struct Site {
 /// The thunk of a kernel: unpacks cuLaunchKernel's array and runs one lane.
 using KernelEntry = void (*)(Context *, void **parameters);
 
+/// What the code says of a parameter's type.
+enum class ParameterKind : std::uint8_t {
+  Bits, ///< Nothing: PTX's .b32 and the like, and structures.
+  Integer,
+  Float,
+};
+
 struct Kernel {
   std::string name;
   /// Bytes of each parameter, and their offsets in a packed buffer.
   std::vector<std::uint32_t> sizes, offsets;
+  /// Pointers are integers.
+  std::vector<ParameterKind> kinds;
   /// The launch's block must have these sizes (nvvm.reqntid); 0: any.
   std::uint32_t required[3] = {0, 0, 0};
   /// At most so many threads a block (nvvm.maxntid); 0: any.

@@ -127,6 +127,8 @@ static Function *declareRoutine(ModuleState &state, const Routine &routine) {
     function->addFnAttr(name, value);
   for (auto [parameter, argument] : zip(routine.parameters, function->args())) {
     argument.setName(parameter.name);
+    if (parameter.type.starts_with("b"))
+      argument.addAttr(Attribute::get(context, simt::untypedAttribute));
     if (!parameter.array && parameter.vector == 1)
       continue;
     uint64_t bytes = parameter.elements * parameter.vector *

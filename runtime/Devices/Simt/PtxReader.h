@@ -16,6 +16,10 @@
 
 namespace steep::simt {
 
+/// On a kernel's parameter: its type, .b32 or the like, says nothing but a
+/// size.
+inline constexpr llvm::StringLiteral untypedAttribute = "steep-untyped";
+
 /// Whether bytes are PTX text: the first thing that is no comment is
 /// `.version`.
 bool isPtx(llvm::StringRef bytes);

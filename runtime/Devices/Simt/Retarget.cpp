@@ -7,6 +7,7 @@
 #include "runtime/Devices/Simt/Retarget.h"
 
 #include "runtime/Devices/Simt/Block.h"
+#include "runtime/Devices/Simt/PtxReader.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -167,6 +168,12 @@ static Kernel describeKernel(const Function &function,
     std::uint64_t size = layout.getTypeAllocSize(type);
     offset = alignTo(offset, layout.getABITypeAlign(type));
     kernel.sizes.push_back(size);
+    kernel.kinds.push_back(argument.hasAttribute(untypedAttribute) ||
+                                   argument.hasByValAttr()
+                               ? ParameterKind::Bits
+                           : type->isFloatingPointTy() ? ParameterKind::Float
+                           : type->isIntOrPtrTy()      ? ParameterKind::Integer
+                                                       : ParameterKind::Bits);
     kernel.offsets.push_back(offset);
     offset += size;
   }

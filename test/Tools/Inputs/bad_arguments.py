@@ -46,7 +46,7 @@ for gpu in ("sm_75", "sm_90b", "sm_", "native,sm_9"):
 refuses(folder, [*given, "--target", "haswell,znver4"],
         "--target: expected at most one CPU, got 'haswell' and 'znver4'")
 refuses(folder, [*given, "--target", "sm_80,sm_80"], "--target: names 'sm_80' twice")
-refuses(folder, [*given, "--target", "sm_80,"], "--target: expected names with commas between")
+refuses(folder, [*given, "--target", "sm_80,"], "--target: expected names with commas and no spaces between")
 for target in ("native", "sm_80,sm_90a"):
     refuses(folder, [*given, "--emit=ptx", "--target", target],
             f"--emit=ptx: expected one GPU in --target, got '{target}'")

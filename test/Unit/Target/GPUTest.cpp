@@ -61,7 +61,10 @@ TEST(GPU, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(refusal("sm_80,sm_80"), "--target: names 'sm_80' twice");
   EXPECT_EQ(refusal("native,znver4"),
             "--target: expected at most one CPU, got 'native' and 'znver4'");
-  EXPECT_NE(refusal("sm_80,").find("with commas between"), std::string::npos);
+  EXPECT_EQ(refusal("sm_80,"), "--target: expected names with commas and no "
+                               "spaces between, got 'sm_80,'");
+  EXPECT_EQ(refusal("none, sm_80"), "--target: expected names with commas and "
+                                    "no spaces between, got 'none, sm_80'");
 }
 
 // As NVIDIA's occupancy calculator has them.
