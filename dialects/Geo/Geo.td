@@ -64,12 +64,20 @@ def Geo_Dialect : Dialect {
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
   ];
-  let useDefaultAttributePrinterParser = 1;
+  // Its own attribute parser tells what there is where a name is unknown.
+  let useDefaultAttributePrinterParser = 0;
   let hasRegionArgAttrVerify = 1;
   let hasOperationAttrVerify = 1;
   let hasCanonicalizer = 1;
   let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
+                                     ::mlir::Type type) const override;
+    void printAttribute(::mlir::Attribute attribute,
+                        ::mlir::DialectAsmPrinter &printer) const override;
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef name) const override;
+
     /// Name of the argument attribute that lists facts.
     static constexpr ::llvm::StringLiteral factsAttrName = "geo.facts";
     /// Name of the attribute that carries a geometry's `dot` to the products

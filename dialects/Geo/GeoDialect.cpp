@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
+#include "dialects/Geo/Suggest.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -37,6 +38,35 @@ void GeoDialect::initialize() {
 Operation *GeoDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                            Type type, Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Names that the dialect does not have
+//===----------------------------------------------------------------------===//
+
+Attribute GeoDialect::parseAttribute(DialectAsmParser &parser,
+                                     Type type) const {
+  StringRef name;
+  Attribute attribute;
+  if (generatedAttributeParser(parser, &name, type, attribute).has_value())
+    return attribute;
+  parser.emitError(parser.getNameLoc(), "unknown attribute '#geo.")
+      << name << "'"
+      << suggest(name,
+                 {ZeroColumnSumAttr::getMnemonic(),
+                  ShiftInvariantAttr::getMnemonic(), DotAttr::getMnemonic()},
+                 "#geo.");
+  return {};
+}
+
+void GeoDialect::printAttribute(Attribute attribute,
+                                DialectAsmPrinter &printer) const {
+  (void)generatedAttributePrinter(attribute, printer);
+}
+
+std::optional<Dialect::ParseOpHook>
+GeoDialect::getParseOperationHook(StringRef) const {
+  return ParseOpHook(refuseOperation);
 }
 
 //===----------------------------------------------------------------------===//

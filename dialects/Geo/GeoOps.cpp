@@ -242,6 +242,9 @@ static ParseResult refuseSetting(OpAsmParser &parser, SMLoc loc, StringRef name,
                                  OperationName op) {
   InFlightDiagnostic diag = parser.emitError(loc, "unknown setting '")
                             << name << "', expected ";
+  if (name == "dot" && llvm::any_of(op.getRegisteredInfo()->getAttributeNames(),
+                                    [](StringAttr n) { return n == "dot"; }))
+    return diag << "precision in front of the braces, as in dot(bf16)";
   SmallVector<StringRef> known;
   for (StringAttr other : op.getRegisteredInfo()->getAttributeNames())
     if (getSettingKind(op, other) != SettingKind::none)
@@ -262,11 +265,13 @@ static ParseResult parseValue(OpAsmParser &parser, Attribute &value,
   std::string expected = (describe(kind) + " for '" + name + "'").str();
   if (hasNumbers(kind))
     return parseNumbers(parser, value, expected);
-  SMLoc loc = parser.getCurrentLocation();
+  if (refuseHugeIntegers(parser, expected))
+    return failure();
   OptionalParseResult parsed = parser.parseOptionalAttribute(value);
   if (parsed.has_value())
     return *parsed;
-  return parser.emitError(loc, "expected ") << expected;
+  return parser.emitError(parser.getCurrentLocation(), "expected ")
+         << expected << butGot(parser);
 }
 
 /// Parses `name` or `name = value` of an op. A name with a dot belongs to a
@@ -382,6 +387,36 @@ static void printDot(OpAsmPrinter &printer, Operation *, DotAttr dot) {
     printer << " dot(" << stringifyDot(dot.getValue()) << ')';
 }
 
+/// `decay(LR, WD)`, or nothing.
+static ParseResult
+parseDecay(OpAsmParser &parser,
+           std::optional<OpAsmParser::UnresolvedOperand> &lr,
+           std::optional<OpAsmParser::UnresolvedOperand> &wd) {
+  if (failed(parser.parseOptionalKeyword("decay")))
+    return success();
+  auto refuse = [&]() -> ParseResult {
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected decay(LR, WD), learning rate and weight "
+                            "decay")
+           << butGot(parser);
+  };
+  if (failed(parser.parseOptionalLParen()))
+    return refuse();
+  OptionalParseResult rate = parser.parseOptionalOperand(lr.emplace());
+  if (!rate.has_value() || failed(*rate) || failed(parser.parseOptionalComma()))
+    return refuse();
+  OptionalParseResult decay = parser.parseOptionalOperand(wd.emplace());
+  if (!decay.has_value() || failed(*decay) ||
+      failed(parser.parseOptionalRParen()))
+    return refuse();
+  return success();
+}
+
+static void printDecay(OpAsmPrinter &printer, Operation *, Value lr, Value wd) {
+  if (lr)
+    printer << " decay(" << lr << ", " << wd << ')';
+}
+
 ParseResult MomentumOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::UnresolvedOperand buffer, gradient;
   Type type;
@@ -392,7 +427,14 @@ ParseResult MomentumOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   // The look-ahead is a result only where it is asked for.
   bool nesterov = bool(result.attributes.get(getNesterovAttrName(result.name)));
-  result.addTypes(SmallVector<Type>(nesterov ? 2 : 1, type));
+  size_t count = nesterov ? 2 : 1, named = parser.getNumResults();
+  if (named && named != count)
+    return parser.emitError(parser.getNameLoc(), "expected ")
+           << (nesterov ? "two results with nesterov, the momentum and its "
+                          "look-ahead"
+                        : "one result without nesterov")
+           << ", but " << named << (named == 1 ? " is" : " are") << " named";
+  result.addTypes(SmallVector<Type>(count, type));
   return success();
 }
 

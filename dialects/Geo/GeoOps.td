@@ -441,7 +441,7 @@ def Geo_ApplyOp : Geo_ElementwiseOp<"apply",
                        UnitAttr:$cautious);
   let results = (outs Geo_Matrix:$result);
   let assemblyFormat = [{
-    $weight `,` $increment (`decay` `(` $lr^ `,` $wd `)`)? ``
+    $weight `,` $increment `` custom<Decay>($lr, $wd) ``
     custom<Settings>(attr-dict, type($weight), "getOperationName()")
   }];
   let extraClassDeclaration = [{

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Geo/Number.h"
+#include "dialects/Geo/Suggest.h"
 #include "dialects/Optim/Optim.h"
 #include "dialects/Optim/OptimDetail.h"
 #include "mlir/IR/Builders.h"
@@ -38,6 +39,35 @@ void OptimDialect::registerTypes() {
 #define GET_TYPEDEF_LIST
 #include "dialects/Optim/OptimTypes.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// Names that the dialect does not have
+//===----------------------------------------------------------------------===//
+
+Attribute OptimDialect::parseAttribute(DialectAsmParser &parser,
+                                       Type type) const {
+  StringRef name;
+  Attribute attribute;
+  if (generatedAttributeParser(parser, &name, type, attribute).has_value())
+    return attribute;
+  parser.emitError(parser.getNameLoc(), "unknown attribute '#optim.")
+      << name << "'"
+      << geo::suggest(
+             name,
+             {WarmupCosineAttr::getMnemonic(), GlobalNormAttr::getMnemonic()},
+             "#optim.");
+  return {};
+}
+
+void OptimDialect::printAttribute(Attribute attribute,
+                                  DialectAsmPrinter &printer) const {
+  (void)generatedAttributePrinter(attribute, printer);
+}
+
+std::optional<Dialect::ParseOpHook>
+OptimDialect::getParseOperationHook(StringRef) const {
+  return ParseOpHook(geo::refuseOperation);
 }
 
 std::string mlir::optim::detail::getShortest(double value) {
@@ -84,18 +114,29 @@ Attribute WarmupCosineAttr::parse(AsmParser &parser, Type) {
     StringRef name;
     if (failed(parser.parseOptionalKeyword(&name)) ||
         (name != "warmup" && name != "floor"))
-      return parser.emitError(at, "expected warmup = X and floor = X");
+      return parser.emitError(at, "expected warmup = X and floor = X")
+             << (name.empty() ? geo::butGot(parser)
+                              : (", but got '" + name + "'").str());
     std::optional<double> &value = name == "warmup" ? warmup : floor;
     if (value)
       return parser.emitError(at, "'") << name << "' is given twice";
-    return failure(parser.parseEqual() ||
-                   geo::parseNumber(parser, value.emplace()));
+    if (failed(parser.parseOptionalEqual()))
+      return parser.emitError(parser.getCurrentLocation(), "expected ")
+             << name << " = X" << geo::butGot(parser);
+    return geo::parseNumber(parser, value.emplace(), name);
   };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
-                                     parseOne))
+  bool isEmpty = failed(parser.parseOptionalLess()) ||
+                 succeeded(parser.parseOptionalGreater());
+  if (!isEmpty &&
+      (parser.parseCommaSeparatedList(parseOne) || parser.parseGreater()))
     return {};
   if (!warmup || !floor) {
-    parser.emitError(loc, "expected warmup = X and floor = X, but got one");
+    parser.emitError(loc, "expected warmup = X and floor = X, as in "
+                          "#optim.warmup_cosine<warmup = 0.1, floor = 0.1>, "
+                          "but got ")
+        << (isEmpty  ? "none"
+            : warmup ? "warmup alone"
+                     : "floor alone");
     return {};
   }
   return parser.getChecked<WarmupCosineAttr>(loc, parser.getContext(),
@@ -125,8 +166,13 @@ GlobalNormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 Attribute GlobalNormAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   double max = 0;
-  if (parser.parseLess() || geo::parseNumber(parser, max) ||
-      parser.parseGreater())
+  if (failed(parser.parseOptionalLess()) ||
+      succeeded(parser.parseOptionalGreater())) {
+    parser.emitError(loc, "expected the largest norm, as in "
+                          "#optim.global_norm<1.0>, but got none");
+    return {};
+  }
+  if (geo::parseNumber(parser, max, "global_norm") || parser.parseGreater())
     return {};
   return parser.getChecked<GlobalNormAttr>(loc, parser.getContext(),
                                            APFloat(max));

@@ -22,8 +22,18 @@ std::string getShortest(double value);
 // Syntax of specs and groups; the generated parsers and printers call these
 //===----------------------------------------------------------------------===//
 
-ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate);
-void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate);
+ParseResult parseLr(OpAsmParser &parser, FloatAttr &lr);
+void printLr(OpAsmPrinter &printer, Operation *, FloatAttr lr);
+ParseResult parseWd(OpAsmParser &parser, FloatAttr &wd);
+void printWd(OpAsmPrinter &printer, Operation *, FloatAttr wd);
+
+/// `["PATTERN", ...]`
+ParseResult parsePatterns(OpAsmParser &parser, ArrayAttr &patterns);
+void printPatterns(OpAsmPrinter &printer, Operation *, ArrayAttr patterns);
+
+/// `@RULE`
+ParseResult parseRuleName(OpAsmParser &parser, FlatSymbolRefAttr &rule);
+void printRuleName(OpAsmPrinter &printer, Operation *, FlatSymbolRefAttr rule);
 
 /// What follows the name of an optim.spec, in any order, each at most once.
 ParseResult parseSpecClauses(OpAsmParser &parser, WarmupCosineAttr &schedule,

@@ -59,11 +59,18 @@ def Optim_Dialect : Dialect {
     }
     ```
   }];
-  let useDefaultAttributePrinterParser = 1;
+  // Its own attribute parser tells what there is where a name is unknown.
+  let useDefaultAttributePrinterParser = 0;
   let useDefaultTypePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
+                                     ::mlir::Type type) const override;
+    void printAttribute(::mlir::Attribute attribute,
+                        ::mlir::DialectAsmPrinter &printer) const override;
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef name) const override;
     void registerAttributes();
     void registerTypes();
   }];

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Geo/Number.h"
 #include "dialects/Optim/Optim.h"
 #include "dialects/Optim/OptimDetail.h"
 #include "mlir/IR/Builders.h"
@@ -18,11 +19,17 @@
 using namespace mlir;
 using namespace mlir::optim;
 using optim::detail::parseClauses;
-using optim::detail::parseRate;
+using optim::detail::parseLr;
+using optim::detail::parsePatterns;
+using optim::detail::parseRuleName;
 using optim::detail::parseSpecClauses;
+using optim::detail::parseWd;
 using optim::detail::printClauses;
-using optim::detail::printRate;
+using optim::detail::printLr;
+using optim::detail::printPatterns;
+using optim::detail::printRuleName;
 using optim::detail::printSpecClauses;
+using optim::detail::printWd;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -113,8 +120,14 @@ ParseResult RuleOp::parse(OpAsmParser &parser, OperationState &result) {
   auto parseState = [&]() -> ParseResult {
     OpAsmParser::Argument &arg = args.emplace_back();
     std::string state;
-    if (parser.parseArgument(arg) || parser.parseString(&state) ||
-        parser.parseColonType(arg.type))
+    if (parser.parseArgument(arg))
+      return failure();
+    if (failed(parser.parseOptionalString(&state)))
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expected the state's name, as in "
+                              "\"momentum_buffer\"")
+             << geo::butGot(parser);
+    if (parser.parseColonType(arg.type))
       return failure();
     states.push_back(parser.getBuilder().getStringAttr(state));
     return success();

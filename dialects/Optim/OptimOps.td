@@ -128,7 +128,8 @@ def Optim_GroupOp : Optim_Op<"group", [
     UnitAttr:$stacked,
     UnitAttr:$convolution);
   let assemblyFormat = [{
-    $group_name $patterns `uses` $rule `lr` custom<Rate>($lr) ``
+    $group_name custom<Patterns>($patterns) `uses` custom<RuleName>($rule)
+    `lr` custom<Lr>($lr) ``
     custom<Clauses>($wd, $facts, $split, $per_head, $axis, $stacked, $convolution)
     attr-dict
   }];
@@ -322,7 +323,7 @@ def Optim_BoundGroupOp : Optim_Op<"bound_group", [HasParent<"SpecOp">]> {
   let arguments = (ins SymbolNameAttr:$group_name, StrAttr:$rule, F64Attr:$lr,
                        DefaultValuedAttr<F64Attr, "0.0">:$wd);
   let assemblyFormat = [{
-    $group_name `uses` $rule `lr` custom<Rate>($lr) (`wd` custom<Rate>($wd)^)? attr-dict
+    $group_name `uses` $rule `lr` custom<Lr>($lr) (`wd` custom<Wd>($wd)^)? attr-dict
   }];
   let hasVerifier = 1;
 }

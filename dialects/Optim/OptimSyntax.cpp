@@ -11,37 +11,90 @@
 using namespace mlir;
 using namespace mlir::optim;
 
-ParseResult optim::detail::parseRate(OpAsmParser &parser, FloatAttr &rate) {
+static ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate,
+                             StringRef name) {
   double value;
-  if (geo::parseNumber(parser, value))
+  if (geo::parseNumber(parser, value, name))
     return failure();
   rate = parser.getBuilder().getF64FloatAttr(value);
   return success();
 }
 
-void optim::detail::printRate(OpAsmPrinter &printer, Operation *,
-                              FloatAttr rate) {
+ParseResult optim::detail::parseLr(OpAsmParser &parser, FloatAttr &lr) {
+  return parseRate(parser, lr, "lr");
+}
+
+ParseResult optim::detail::parseWd(OpAsmParser &parser, FloatAttr &wd) {
+  return parseRate(parser, wd, "wd");
+}
+
+static void printRate(OpAsmPrinter &printer, FloatAttr rate) {
   if (rate.getValue().isFinite())
-    printer << getShortest(rate.getValueAsDouble());
+    printer << optim::detail::getShortest(rate.getValueAsDouble());
   else
     printer.printAttribute(rate);
+}
+
+void optim::detail::printLr(OpAsmPrinter &printer, Operation *, FloatAttr lr) {
+  printRate(printer, lr);
+}
+
+void optim::detail::printWd(OpAsmPrinter &printer, Operation *, FloatAttr wd) {
+  printRate(printer, wd);
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns and the rule
+//===----------------------------------------------------------------------===//
+
+ParseResult optim::detail::parsePatterns(OpAsmParser &parser,
+                                         ArrayAttr &patterns) {
+  SmallVector<Attribute> list;
+  auto refuse = [&]() -> ParseResult {
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected patterns of names, as in [\"blocks.*\"]")
+           << geo::butGot(parser);
+  };
+  auto parsePattern = [&]() -> ParseResult {
+    std::string pattern;
+    if (failed(parser.parseOptionalString(&pattern)))
+      return refuse();
+    list.push_back(parser.getBuilder().getStringAttr(pattern));
+    return success();
+  };
+  if (failed(parser.parseOptionalLSquare()))
+    return refuse();
+  if (failed(parser.parseOptionalRSquare()) &&
+      (parser.parseCommaSeparatedList(parsePattern) || parser.parseRSquare()))
+    return failure();
+  patterns = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+void optim::detail::printPatterns(OpAsmPrinter &printer, Operation *,
+                                  ArrayAttr patterns) {
+  printer << patterns;
+}
+
+ParseResult optim::detail::parseRuleName(OpAsmParser &parser,
+                                         FlatSymbolRefAttr &rule) {
+  StringAttr name;
+  if (failed(parser.parseOptionalSymbolName(name)))
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected the name of a rule, as in @muon")
+           << geo::butGot(parser);
+  rule = FlatSymbolRefAttr::get(name);
+  return success();
+}
+
+void optim::detail::printRuleName(OpAsmPrinter &printer, Operation *,
+                                  FlatSymbolRefAttr rule) {
+  printer << rule;
 }
 
 //===----------------------------------------------------------------------===//
 // Clauses
 //===----------------------------------------------------------------------===//
-
-/// The word that comes next, without taking it; empty where none does. One with
-/// a dot is the name of the next op.
-static StringRef peekWord(OpAsmParser &parser) {
-  // Source buffers end in a zero.
-  const char *text = parser.getCurrentLocation().getPointer();
-  size_t length = 0;
-  while (llvm::isAlnum(text[length]) || text[length] == '_' ||
-         text[length] == '.' || text[length] == '$')
-    ++length;
-  return StringRef(text, length);
-}
 
 /// Takes a clause's word, unless the clause was there before.
 static ParseResult takeWord(OpAsmParser &parser, StringRef word,
@@ -92,7 +145,7 @@ ParseResult optim::detail::parseSpecClauses(OpAsmParser &parser,
                                             GlobalNormAttr &clip,
                                             NonFiniteAttr &nonfinite) {
   while (true) {
-    StringRef word = peekWord(parser);
+    StringRef word = geo::peekWord(parser);
     ParseResult result = success();
     if (word.empty() || word == "attributes")
       break;
@@ -146,7 +199,8 @@ static ParseResult parseFacts(OpAsmParser &parser, ArrayAttr &facts) {
     if (parsed.has_value())
       return *parsed;
     return parser.emitError(loc, "expected a fact, #geo.zero_column_sum or "
-                                 "#geo.shift_invariant");
+                                 "#geo.shift_invariant")
+           << geo::butGot(parser);
   };
   if (parser.parseLParen() || parser.parseCommaSeparatedList(parseFact) ||
       parser.parseRParen())
@@ -162,12 +216,7 @@ static ParseResult parseSplit(OpAsmParser &parser, DenseI64ArrayAttr &split) {
   if (*loc.getPointer() != '[')
     return parser.emitError(loc, "expected split [SIZE, ...]");
   auto parseSize = [&]() -> ParseResult {
-    SMLoc at = parser.getCurrentLocation();
-    OptionalParseResult parsed =
-        parser.parseOptionalInteger(sizes.emplace_back());
-    if (parsed.has_value())
-      return *parsed;
-    return parser.emitError(at, "expected split [SIZE, ...], of integers");
+    return geo::parseCount(parser, sizes.emplace_back(), "split");
   };
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseSize))
     return failure();
@@ -175,9 +224,10 @@ static ParseResult parseSplit(OpAsmParser &parser, DenseI64ArrayAttr &split) {
   return success();
 }
 
-static ParseResult parseCount(OpAsmParser &parser, IntegerAttr &count) {
+static ParseResult parseCount(OpAsmParser &parser, IntegerAttr &count,
+                              StringRef name) {
   int64_t value;
-  if (parser.parseInteger(value))
+  if (geo::parseCount(parser, value, name))
     return failure();
   count = parser.getBuilder().getI64IntegerAttr(value);
   return success();
@@ -198,19 +248,20 @@ ParseResult optim::detail::parseClauses(OpAsmParser &parser, FloatAttr &wd,
     if (*loc.getPointer() == ',')
       return parser.emitError(loc, "expected no comma: what a group says "
                                    "stands side by side");
-    StringRef word = peekWord(parser);
+    StringRef word = geo::peekWord(parser);
     if (word.empty() || word.contains('.') || word == "loc")
       break;
     if (word == "wd")
-      result = failure(take(word, wd) || parseRate(parser, wd));
+      result = failure(take(word, wd) || parseWd(parser, wd));
     else if (word == "facts")
       result = failure(take(word, facts) || parseFacts(parser, facts));
     else if (word == "split")
       result = failure(take(word, split) || parseSplit(parser, split));
     else if (word == "per_head")
-      result = failure(take(word, perHead) || parseCount(parser, perHead));
+      result =
+          failure(take(word, perHead) || parseCount(parser, perHead, word));
     else if (word == "axis")
-      result = failure(take(word, axis) || parseCount(parser, axis));
+      result = failure(take(word, axis) || parseCount(parser, axis, word));
     else if (word == "stacked" && succeeded(result = take(word, stacked)))
       stacked = parser.getBuilder().getUnitAttr();
     else if (word == "convolution" &&
@@ -227,14 +278,14 @@ ParseResult optim::detail::parseClauses(OpAsmParser &parser, FloatAttr &wd,
   return result;
 }
 
-void optim::detail::printClauses(OpAsmPrinter &printer, Operation *op,
+void optim::detail::printClauses(OpAsmPrinter &printer, Operation *,
                                  FloatAttr wd, ArrayAttr facts,
                                  DenseI64ArrayAttr split, IntegerAttr perHead,
                                  IntegerAttr axis, UnitAttr stacked,
                                  UnitAttr convolution) {
   if (wd && !wd.getValue().isPosZero()) {
     printer << " wd ";
-    printRate(printer, op, wd);
+    printRate(printer, wd);
   }
   if (facts) {
     printer << " facts(";

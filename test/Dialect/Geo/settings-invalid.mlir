@@ -59,7 +59,7 @@ func.func @segments(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
 // -----
 
 func.func @dot_in_braces(%w: tensor<?x?xf32>, %r: f32, %t: i64) {
-  // expected-error@+1 {{unknown setting 'dot', expected one of 'eps', 'form', 'normalization', 'restarts', 'safety', 'schedule', 'steps', 'then'}}
+  // expected-error@+1 {{unknown setting 'dot', expected precision in front of the braces, as in dot(bf16)}}
   %0 = geo.spectral %w radius(%r) {schedule = "jordan", steps = 5, dot = 2}
   return
 }
@@ -222,5 +222,68 @@ func.func @no_comma(%w: tensor<?x?xf32>, %r: f32) {
 func.func @no_dot(%w: tensor<?x?xf32>, %r: f32) {
   // expected-error@+1 {{expected ieee, tf32x3 or bf16}}
   %0 = geo.spectral %w radius(%r) dot() {schedule = "jordan", steps = 5}
+  return
+}
+
+// -----
+
+func.func @infinite(%w: tensor<?x?xf32>, %r: f32) {
+  // expected-error@+1 {{expected a float (f64) for 'eps', but got 'inf'}}
+  %0 = geo.max_row %w radius(%r) {eps = inf}
+  return
+}
+
+// -----
+
+func.func @look_ahead_without_name(%w: tensor<?x?xf32>) {
+  // expected-error@+1 {{expected two results with nesterov, the momentum and its look-ahead, but 1 is named}}
+  %0 = geo.momentum %w, %w {beta = 0.95, nesterov}
+  return
+}
+
+// -----
+
+func.func @look_ahead_unasked_for(%w: tensor<?x?xf32>) {
+  // expected-error@+1 {{expected one result without nesterov, but 2 are named}}
+  %0:2 = geo.momentum %w, %w {beta = 0.95}
+  return
+}
+
+// -----
+
+func.func @decay_of_one(%w: tensor<?x?xf32>, %r: f32) {
+  // expected-error@+1 {{expected decay(LR, WD), learning rate and weight decay, but got ')'}}
+  %0 = geo.apply %w, %w decay(%r)
+  return
+}
+
+// -----
+
+func.func @decay_without_parentheses(%w: tensor<?x?xf32>, %r: f32) {
+  // expected-error@+1 {{expected decay(LR, WD), learning rate and weight decay, but got '%r'}}
+  %0 = geo.apply %w, %w decay %r, %r
+  return
+}
+
+// -----
+
+func.func @unknown_op(%w: tensor<?x?xf32>, %r: f32) {
+  // expected-error@+1 {{custom op 'geo.rownorm' is unknown; expected geo.adamw, geo.allocate, }}
+  %0 = geo.rownorm %w radius(%r)
+  return
+}
+
+// -----
+
+func.func @misspelt_op(%w: tensor<?x?xf32>, %r: f32) {
+  // expected-error@+1 {{custom op 'geo.maxrow' is unknown; did you mean 'geo.max_row'?}}
+  %0 = geo.maxrow %w radius(%r)
+  return
+}
+
+// -----
+
+// expected-error@+1 {{unknown attribute '#geo.foo'; expected #geo.zero_column_sum, #geo.shift_invariant or #geo.dot}}
+func.func @unknown_fact(%w: tensor<?x?xf32> {geo.facts = [#geo.foo]}) {
   return
 }

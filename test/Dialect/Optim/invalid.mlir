@@ -477,7 +477,7 @@ optim.spec @s {
 
 // -----
 
-// expected-error@+1 {{expected a float (f64), but got "x"}}
+// expected-error@+1 {{expected a float (f64) for 'global_norm', but got "x"}}
 optim.spec @s clip(#optim.global_norm<"x">) {}
 
 // -----
@@ -497,7 +497,7 @@ optim.spec @s schedule(cosine) {}
 
 // -----
 
-// expected-error@+1 {{expected warmup = X and floor = X, but got one}}
+// expected-error@+1 {{expected warmup = X and floor = X, as in #optim.warmup_cosine<warmup = 0.1, floor = 0.1>, but got floor alone}}
 optim.spec @s schedule(#optim.warmup_cosine<floor = 1>) {}
 
 // -----
@@ -532,7 +532,7 @@ optim.spec @s {
 // -----
 
 optim.spec @s {
-  // expected-error@+1 {{expected split [SIZE, ...], of integers}}
+  // expected-error@+1 {{expected an integer (i64) for 'split', but got '8.0'}}
   optim.group @g ["a"] uses @sgd lr 0.1 split [8.0, 8.0]
 }
 
@@ -553,6 +553,68 @@ optim.spec @s {
 // -----
 
 optim.spec @s {
-  // expected-error@+1 {{expected a number}}
+  // expected-error@+1 {{expected a float (f64) for 'lr', but got 'fast'}}
   optim.group @g ["a"] uses @sgd lr fast
+}
+
+// -----
+
+// expected-error@+1 {{expected warmup = X and floor = X, as in #optim.warmup_cosine<warmup = 0.1, floor = 0.1>, but got none}}
+optim.spec @s schedule(#optim.warmup_cosine) {}
+
+// -----
+
+// expected-error@+1 {{expected warmup = X, but got ','}}
+optim.spec @s schedule(#optim.warmup_cosine<warmup, floor = 0.1>) {}
+
+// -----
+
+// expected-error@+1 {{expected the largest norm, as in #optim.global_norm<1.0>, but got none}}
+optim.spec @s clip(#optim.global_norm<>) {}
+
+// -----
+
+// expected-error@+1 {{unknown attribute '#optim.linear'; expected #optim.warmup_cosine or #optim.global_norm}}
+optim.spec @s schedule(#optim.linear<warmup = 0.1>) {}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected patterns of names, as in ["blocks.*"], but got '"'}}
+  optim.group @g "a" uses @sgd lr 0.1
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected patterns of names, as in ["blocks.*"], but got 'a'}}
+  optim.group @g [a] uses @sgd lr 0.1
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected the name of a rule, as in @muon, but got 'sgd'}}
+  optim.group @g ["a"] uses sgd lr 0.1
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{expected a fact, #geo.zero_column_sum or #geo.shift_invariant, but got 'zero_column_sum'}}
+  optim.group @g ["a"] uses @sgd lr 0.1 facts(zero_column_sum)
+}
+
+// -----
+
+optim.spec @s {
+  // expected-error@+1 {{custom op 'optim.grup' is unknown; did you mean 'optim.group'?}}
+  optim.grup @g ["a"] uses @sgd lr 0.1
+}
+
+// -----
+
+optim.rule @r(%u: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
+    // expected-error@+1 {{expected the state's name, as in "momentum_buffer", but got ':'}}
+    state(%b: tensor<?x?xf32>) {
 }
