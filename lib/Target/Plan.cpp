@@ -31,15 +31,6 @@ using namespace mlir;
 
 namespace steepc {
 
-/// A wave keeps this many threads busy even where one matrix is one block, and
-/// takes no more than this much workspace where matrices are large.
-static constexpr int64_t leastWave = 8, waveBytes = int64_t(64) << 20;
-
-/// A GPU's launch has no more matrices: the grid's second dimension.
-static constexpr int64_t mostWave = 65535;
-
-static constexpr int64_t alignment = 64;
-
 double StepFunction::bytes() const {
   return std::accumulate(
       kernels.begin(), kernels.end(), 0.0,
@@ -50,6 +41,13 @@ double StepFunction::flops() const {
   return std::accumulate(
       kernels.begin(), kernels.end(), 0.0,
       [](double sum, const Kernel &k) { return sum + k.flops; });
+}
+
+bool StepFunction::reads(SlotKind kind) const {
+  return llvm::any_of(kernels, [&](const Kernel &kernel) {
+    return llvm::any_of(kernel.slots,
+                        [&](const Slot &slot) { return slot.kind == kind; });
+  });
 }
 
 static int64_t countElements(ArrayRef<int64_t> shape) {
@@ -165,7 +163,7 @@ LogicalResult StepReader::readArguments() {
              << argument.getArgNumber() << " has no static shape";
     if (*kind == SlotKind::Workspace)
       step.workspaceBytes =
-          llvm::alignTo(uint64_t(type.getNumElements()), alignment);
+          llvm::alignTo(uint64_t(type.getNumElements()), workspaceAlignment);
     if (*kind == SlotKind::Squares)
       step.squaresCount = type.getNumElements();
     arguments.push_back(Slot{*kind, *kind == SlotKind::State     ? states++
@@ -182,9 +180,9 @@ FailureOr<Slot> StepReader::workspaceSlot(memref::ViewOp view) {
     return view.emitOpError("expected a view of the workspace");
   APInt offset;
   if (!matchPattern(view.getByteShift(), m_ConstantInt(&offset)) ||
-      offset.isNegative() || offset.getSExtValue() % alignment != 0)
+      offset.isNegative() || offset.getSExtValue() % workspaceAlignment != 0)
     return view.emitOpError("expected a constant offset, a multiple of ")
-           << alignment;
+           << workspaceAlignment;
   auto type = cast<MemRefType>(view.getType());
   double bytes = type.hasStaticShape() ? double(type.getNumElements()) *
                                              type.getElementTypeBitWidth() / 8
@@ -288,7 +286,6 @@ private:
                           ArrayRef<State> states, Batch &batch);
   void listMeasures();
   void readWholeStates();
-  LogicalResult sizeWorkspace(optim::SpecOp spec);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -307,7 +304,7 @@ FailureOr<Plan> PlanReader::read() {
   }
   if (!spec)
     return module.emitError("expected an optim.spec");
-  if (failed(readSpec(spec)) || failed(sizeWorkspace(spec)))
+  if (failed(readSpec(spec)) || failed(sizeWorkspace(plan, spec)))
     return failure();
   listMeasures();
   return std::move(plan);
@@ -430,18 +427,6 @@ FailureOr<int64_t> PlanReader::readFunction(StringRef symbol,
   return index;
 }
 
-/// As many matrices as may go through the kernels together.
-static int64_t waveOf(int64_t count, int64_t bytes) {
-  int64_t fitting = bytes > 0 ? waveBytes / bytes : count;
-  return std::min({count, mostWave, std::max(leastWave, fitting)});
-}
-
-/// The workspace of one matrix, as Step.c lays it out.
-static int64_t matrixBytes(const StepFunction &function) {
-  return llvm::alignTo(uint64_t(function.squaresCount) * 8, alignment) +
-         function.workspaceBytes;
-}
-
 /// The states of the parameters as they are without blocks; so far they have
 /// the shapes that a matrix of theirs has.
 void PlanReader::readWholeStates() {
@@ -471,13 +456,6 @@ void PlanReader::readWholeStates() {
   }
 }
 
-static bool reads(const StepFunction &function, SlotKind kind) {
-  return llvm::any_of(function.kernels, [&](const Kernel &kernel) {
-    return llvm::any_of(kernel.slots,
-                        [&](const Slot &slot) { return slot.kind == kind; });
-  });
-}
-
 /// Adds matrix `index` of a batch, with the states of one.
 LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
                                     ArrayRef<State> states, Batch &batch) {
@@ -495,8 +473,8 @@ LogicalResult PlanReader::addMatrix(optim::BatchOp op, size_t index,
   batch.columns.push_back(op.getFirstColumn(index));
   Group &group = plan.groups[parameter.group];
   const StepFunction &function = plan.functions[batch.plain];
-  group.decays |= reads(function, SlotKind::WD);
-  group.counts |= reads(function, SlotKind::Step);
+  group.decays |= function.reads(SlotKind::WD);
+  group.counts |= function.reads(SlotKind::Step);
   batch.rule = group.rule;
   return success();
 }
@@ -551,49 +529,7 @@ LogicalResult PlanReader::readBatch(optim::BatchOp op) {
   for (size_t index = 0; index < op.getParameters().size(); ++index)
     if (failed(addMatrix(op, index, states, batch)))
       return failure();
-  int64_t count = batch.parameters.size();
-  int64_t largest = 0;
-  for (int64_t function : batch.stepFunctions())
-    largest = std::max(largest, matrixBytes(plan.functions[function]));
-  batch.wave = waveOf(count, largest);
-  batch.squaresWave = waveOf(count, matrixBytes(plan.functions[*squares]));
   plan.batches.push_back(std::move(batch));
-  return success();
-}
-
-LogicalResult PlanReader::sizeWorkspace(optim::SpecOp spec) {
-  int64_t count = plan.parameters.size();
-  plan.sumsBytes = llvm::alignTo(uint64_t(count) * 8, alignment);
-  for (Batch &batch : plan.batches)
-    if (reads(plan.functions[batch.squares], SlotKind::GradientMean)) {
-      batch.meansOffset = plan.wavesOffset();
-      plan.meansBytes +=
-          int64_t(batch.parameters.size()) *
-          llvm::alignTo(uint64_t(batch.matrixColumns) * 4, alignment);
-    }
-  // Overlap.c sorts one range of 32 bytes a tensor there, before any kernel.
-  int64_t largest = (1 + 4 * count + plan.stateCount()) * 32;
-  for (const Batch &batch : plan.batches) {
-    auto reach = [&](int64_t function, int64_t wave) {
-      int64_t bytes;
-      if (llvm::MulOverflow(matrixBytes(plan.functions[function]), wave,
-                            bytes) ||
-          bytes > INT64_MAX / 2)
-        return false;
-      plan.waveBytes = std::max(plan.waveBytes, bytes);
-      return true;
-    };
-    if (!reach(batch.squares, batch.squaresWave) ||
-        !llvm::all_of(batch.stepFunctions(), [&](int64_t function) {
-          return reach(function, batch.wave);
-        }))
-      return spec.emitOpError("needs a workspace beyond 64-bit sizes for '")
-             << batch.name << "'";
-  }
-  largest = std::max(largest, plan.wavesOffset() + plan.waveBytes);
-  plan.copyBytes = sizeCopies(plan);
-  plan.workspaceBytes =
-      llvm::alignTo(uint64_t(largest), alignment) + plan.copyBytes;
   return success();
 }
 

@@ -40,6 +40,9 @@ enum class SlotKind : int64_t {
   GradientMean = 12
 };
 
+/// Of everything in the workspace, in bytes.
+inline constexpr int64_t workspaceAlignment = 64;
+
 struct Slot {
   SlotKind kind;
   /// State, measure: which one. Workspace: byte offset. Constant: its bits.
@@ -68,6 +71,8 @@ struct StepFunction {
   std::optional<double> guarantee;
   double bytes() const;
   double flops() const;
+  /// Whether a kernel has an argument of that kind.
+  bool reads(SlotKind kind) const;
 };
 
 struct State {
@@ -194,6 +199,11 @@ mlir::LogicalResult checkCover(const Plan &plan, mlir::Operation *spec);
 
 /// What a step needs for copies of blocks of columns (Host/Stage.c).
 int64_t sizeCopies(const Plan &plan);
+
+/// Sets how many matrices of a batch go through the kernels together, and what
+/// a step works in. Part of reading a plan; reports sizes beyond 64 bits on
+/// `spec`.
+mlir::LogicalResult sizeWorkspace(Plan &plan, mlir::Operation *spec);
 
 /// Reads a module at the block level. Reports what is not as it should be on
 /// the op in question.
