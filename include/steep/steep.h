@@ -6,17 +6,17 @@
 |* The types that every artefact of steepc and every program that links one   *|
 |* share. An artefact NAME exports                                            *|
 |*                                                                            *|
-|*   uint32_t    steep_NAME_abi_version(void);        major << 16 | minor      *|
-|*   const char *steep_NAME_build_info(void);         the JSON manifest        *|
-|*   int32_t     steep_NAME_plan(steep_plan *);       sizes, before a step     *|
-|*   int32_t     steep_NAME_parameter(int64_t, steep_parameter *);             *|
+|*   uint32_t    steep_NAME_abi_version(void);        major << 16 | minor     *|
+|*   const char *steep_NAME_build_info(void);         the JSON manifest       *|
+|*   int32_t     steep_NAME_plan(steep_plan *);       sizes, before a step    *|
+|*   int32_t     steep_NAME_parameter(int64_t, steep_parameter *);            *|
 |*   int32_t     steep_NAME_state(int64_t, steep_state *);      since 1.2     *|
 |*   int32_t     steep_NAME_group(int64_t, steep_group *);      since 1.2     *|
-|*   int32_t     steep_NAME_prepare(steep_step_args *); norms, clip factor     *|
-|*   int32_t     steep_NAME_apply(steep_step_args *);   the updates            *|
-|*   int32_t     steep_NAME_step(steep_step_args *);    prepare, then apply    *|
-|*   steep_pool *steep_NAME_pool_create(int32_t threads);                      *|
-|*   void        steep_NAME_pool_destroy(steep_pool *);                        *|
+|*   int32_t     steep_NAME_prepare(steep_step_args *); norms, clip factor    *|
+|*   int32_t     steep_NAME_apply(steep_step_args *);   the updates           *|
+|*   int32_t     steep_NAME_step(steep_step_args *);    prepare, then apply   *|
+|*   steep_pool *steep_NAME_pool_create(int32_t threads);                     *|
+|*   void        steep_NAME_pool_destroy(steep_pool *);                       *|
 |*   const char *steep_NAME_last_error(void);         since 1.2               *|
 |*                                                                            *|
 |* and, where steepc was given GPUs (--target sm_90a, ...),                   *|
@@ -72,7 +72,12 @@ typedef struct {
   int32_t device_type;
   int32_t device_id;
 } DLDevice;
-typedef enum { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4 } DLDataTypeCode;
+typedef enum {
+  kDLInt = 0,
+  kDLUInt = 1,
+  kDLFloat = 2,
+  kDLBfloat = 4
+} DLDataTypeCode;
 typedef struct {
   uint8_t code;
   uint8_t bits;
@@ -97,8 +102,7 @@ typedef struct steep_pool {
   int32_t threads;
   void *context;
   void (*run)(void *context, int64_t count,
-              void (*task)(void *data, int64_t begin, int64_t end),
-              void *data);
+              void (*task)(void *data, int64_t begin, int64_t end), void *data);
 } steep_pool;
 
 /* A run-time scalar: by value, or, with STEEP_SCALAR_POINTER set in `flags`,
@@ -221,11 +225,11 @@ enum {
  * until device_close. One thread at a time may use it. */
 typedef struct steep_device_args {
   uint32_t struct_size;
-  uint32_t image;        /* STEEP_IMAGE_* */
-  const char *driver;    /* a library with the driver's API; NULL: libcuda.so.1 */
-  const char *target;    /* "sm_90a"; NULL: the best for this GPU */
-  int64_t ordinal;       /* of the GPU, from 0 */
-  void *memory;          /* host memory, aligned to 64 bytes */
+  uint32_t image;     /* STEEP_IMAGE_* */
+  const char *driver; /* a library with the driver's API; NULL: libcuda.so.1 */
+  const char *target; /* "sm_90a"; NULL: the best for this GPU */
+  int64_t ordinal;    /* of the GPU, from 0 */
+  void *memory;       /* host memory, aligned to 64 bytes */
   uint64_t memory_bytes; /* at least steep_plan.device_bytes */
   char *message;         /* NULL, or receives one line on failure */
   uint64_t message_bytes;
@@ -287,8 +291,8 @@ typedef struct steep_step_args {
    * signed increment (learning rate included, weight decay excluded). */
   DLTensor *const *updates;
   int64_t group_count;
-  const steep_scalar *lr; /* one a group, already scaled by the schedule */
-  const steep_scalar *wd; /* one a group */
+  const steep_scalar *lr;  /* one a group, already scaled by the schedule */
+  const steep_scalar *wd;  /* one a group */
   steep_scalar grad_scale; /* multiplies every gradient first, 1 for none */
   int64_t step; /* the number of this applied update, 1 for the first */
   void *workspace;
@@ -302,9 +306,9 @@ typedef struct steep_step_args {
   double clip_factor; /* 1 where the spec does not clip */
   int64_t nonfinite_parameter; /* the first with a non-finite gradient, or -1 */
   /* Since 1.1, and on a GPU only. The step is then put on `stream`: STEEP_OK
-   * means that it was; tensors (aligned to 16 bytes), the workspace (to 256) and
-   * what scalars point to are device memory; `pool` must be NULL, and the results
-   * above stay as they are. */
+   * means that it was; tensors (aligned to 16 bytes), the workspace (to 256)
+   * and what scalars point to are device memory; `pool` must be NULL, and the
+   * results above stay as they are. */
   steep_device *device; /* NULL: the step runs on the CPU */
   /* NULL, or the number of updates applied so far, in place of `step`: it is
    * read when the step runs, and counts an update that is applied. */

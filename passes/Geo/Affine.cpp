@@ -201,8 +201,7 @@ Value geo::createAffineMean(OpBuilder &b, Location loc, const Cone &cone,
           columns = v.slice(offset, affine.offset->columns.size());
           Value ones = hasRow ? v[operands.size() - 1] : rows;
           sum = arith::AddFOp::create(
-              b, loc, sum,
-              applyProduct(b, loc, ones, *affine.offset, columns));
+              b, loc, sum, applyProduct(b, loc, ones, *affine.offset, columns));
         }
         Value quotient = arith::DivFOp::create(b, loc, sum, rows);
         return {arith::TruncFOp::create(b, loc, b.getF32Type(), quotient)};

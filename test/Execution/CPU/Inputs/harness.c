@@ -20,7 +20,7 @@ long syscall(long number, ...);
 #endif
 enum { PANEL = 2 * LANES };
 static const int depths[] = {1, 4, 7, 32, 33, 64};
-#define SQUARE_DEPTH(N) (depths[(N) * 32 % 6])
+#define SQUARE_DEPTH(N) (depths[32 * (N) % 6])
 
 enum { MAX_ARGS = 8, GUARD = 256, MISALIGN = 8 };
 
@@ -350,8 +350,9 @@ static void checkPanels(const struct Case *c, int transposed, int symmetric) {
       float sum = 0;
       for (int64_t l = 0; l < k; ++l)
         sum += (transposed ? a[l * m + i] : a[i * k + l]) * b[l * n + j];
-      EXPECT(RESULT(float, at)[inPanels(m, i, j)] == sum, "P %d %d is %g, not %g",
-             (int)i, (int)j, RESULT(float, at)[inPanels(m, i, j)], sum);
+      EXPECT(RESULT(float, at)[inPanels(m, i, j)] == sum,
+             "P %d %d is %g, not %g", (int)i, (int)j,
+             RESULT(float, at)[inPanels(m, i, j)], sum);
       EXPECT(RESULT(float, at + 1)[i * n + j] == 3 * sum, "Z %d %d", (int)i,
              (int)j);
     }
@@ -384,8 +385,8 @@ static int64_t inPanelsBF16(int64_t rows, int64_t row, int64_t column,
 /// Small integers, or the transpose of `other`.
 static void bf16Arg(int64_t rows, int64_t columns, int pairs, float *matrix,
                     const float *other) {
-  int64_t count =
-      (columns + PANEL - 1) / PANEL * PANEL * (pairs ? (rows + 1) / 2 * 2 : rows);
+  int64_t count = (columns + PANEL - 1) / PANEL * PANEL *
+                  (pairs ? (rows + 1) / 2 * 2 : rows);
   uint16_t *memory = addArg(count * 2, 0);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) {
@@ -429,9 +430,7 @@ static void check_bf16_symmetric(const struct Case *c) {
 }
 static void check_amx_nn(const struct Case *c) { checkBF16(c, 0, 0, 1); }
 static void check_amx_deep(const struct Case *c) { checkBF16(c, 0, 0, 1); }
-static void check_amx_symmetric(const struct Case *c) {
-  checkBF16(c, 0, 1, 1);
-}
+static void check_amx_symmetric(const struct Case *c) { checkBF16(c, 0, 1, 1); }
 
 static void check_panel_transpose(const struct Case *c) {
   int64_t m = c->m, n = c->n;
