@@ -113,12 +113,14 @@ static std::pair<int64_t, int64_t> selectMicro(int64_t lanes,
 
 /// Columns of a block: whole panels of which the part that is read of the right
 /// operand, `panelBytes` each, stays in the second-level cache, beside what
-/// passes by of the left one. Blocks are of about one width; the rows of a
-/// symmetric result below the diagonal are one block, so there should be some.
+/// passes by of the left one. It fills about three eighths: pages are spread
+/// over the cache at random, and of half a cache some find no place. Blocks are
+/// of about one width; the rows of a symmetric result below the diagonal are
+/// one block, so there should be some.
 int64_t SelectConfigPass::selectColumns(int64_t columns, int64_t panel,
                                         int64_t panelBytes, bool isSymmetric) {
   int64_t panels = llvm::divideCeil(columns, panel);
-  int64_t most = std::max<int64_t>(1, l2 * 5 / 8 / panelBytes);
+  int64_t most = llvm::divideCeil(l2 * 3 / 8, panelBytes);
   int64_t blocks = llvm::divideCeil(panels, most);
   if (isSymmetric)
     blocks = std::max<int64_t>(blocks, 8);

@@ -184,7 +184,9 @@ void ProductLoops::addTerms(const Slab &slab, const Tile &tile) {
       callAMX("tdpbf16ps",
               {firstSum + 2 * i + j, firstLeft + i, firstRight + j});
     };
-    askForMirror(slab, tile, arith::SubIOp::create(builder, loc, step, first));
+    Value number = arith::SubIOp::create(builder, loc, step, first);
+    askForResult(slab, tile, number, slab.size / terms);
+    askForMirror(slab, tile, number);
     load(firstLeft, left, tile.row, term);
     load(firstRight, right, term, tile.column);
     load(firstRight + 1, right, term, values.index(tile.column, partColumns));

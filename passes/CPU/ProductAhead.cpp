@@ -76,3 +76,30 @@ void ProductLoops::askForNextPanel(Value start, int64_t i, Value panel,
     values.prefetch(left,
                     {{{places.front().index[0], values.index(next, at)}}});
 }
+
+/// Asks for a part of what the sums will be stored to, in one of so many steps
+/// of summing: stores wait in a short queue, and to ask for all of a tile at
+/// once would keep the operands waiting.
+void ProductLoops::askForResult(const Slab &slab, const Tile &tile, Value step,
+                                int64_t steps) {
+  const int64_t count = llvm::divideCeil(tile.rows, steps);
+  Value row = arith::MulIOp::create(builder, loc, step, values.constant(count));
+  // The last rows more than once.
+  if (steps * count > tile.rows)
+    row = arith::MinUIOp::create(builder, loc, row,
+                                 values.constant(tile.rows - count));
+  row = arith::AddIOp::create(builder, loc, tile.row, row);
+  for (auto [number, memory] : llvm::enumerate(memories)) {
+    // Between slabs there are only sums, which later slabs have loaded.
+    if (number == sumsOutput ? !slab.isFirst : !slab.isLast)
+      continue;
+    const bool isPairs = memory.layout.pairs;
+    const int64_t line =
+        8 * lineBytes / memory.elementType().getIntOrFloatBitWidth();
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t at = 0; at < tile.columns; at += isPairs ? line / 2 : line)
+        values.prefetch(
+            memory, {{{values.index(row, i), values.index(tile.column, at)}}},
+            /*isWrite=*/true);
+  }
+}

@@ -78,8 +78,8 @@ private:
   LogicalResult emitTile(const Slab &slab, const Tile &tile);
   LogicalResult emitVectors(const Slab &slab, const Tile &tile);
   FailureOr<Values> startSums(const Slab &slab, ArrayRef<TilePlace> places);
-  FailureOr<Values> addSlab(const Slab &slab, ArrayRef<TilePlace> places,
-                            Values sums);
+  FailureOr<Values> addSlab(const Slab &slab, const Tile &tile,
+                            ArrayRef<TilePlace> places, Values sums);
   FailureOr<Values> addPanel(Value first, Value panel, int64_t size,
                              ArrayRef<TilePlace> places, Values sums);
   FailureOr<Values> addTerm(Value k, ArrayRef<TilePlace> places, Values sums);
@@ -92,6 +92,8 @@ private:
   void askAhead(ArrayRef<Value> terms, int64_t i, ArrayRef<TilePlace> places);
   void askForNextPanel(Value start, int64_t i, Value panel,
                        ArrayRef<TilePlace> places);
+  void askForResult(const Slab &slab, const Tile &tile, Value step,
+                    int64_t steps);
   LogicalResult finish(ArrayRef<TilePlace> places, ValueRange sums,
                        std::optional<unsigned> stored = std::nullopt);
   void storeResult(unsigned output, size_t number, ArrayRef<TilePlace> places,

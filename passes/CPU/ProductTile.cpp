@@ -46,7 +46,7 @@ LogicalResult ProductLoops::emitVectors(const Slab &slab, const Tile &tile) {
             width}});
   FailureOr<Values> sums = startSums(slab, places);
   if (succeeded(sums))
-    sums = addSlab(slab, places, *sums);
+    sums = addSlab(slab, tile, places, *sums);
   if (failed(sums))
     return failure();
   if (slab.isLast)
@@ -98,36 +98,40 @@ ProductLoops::buildDepth(int64_t size, Values sums, DepthBody body) {
   return sums;
 }
 
+/// Piece by piece, which of a left operand that is read along its rows are its
+/// panels. Between pieces something of the result is asked for.
 FailureOr<ProductLoops::Values>
-ProductLoops::addSlab(const Slab &slab, ArrayRef<TilePlace> places,
-                      Values sums) {
-  if (!leftPanel)
-    return addPanel(slab.start, Value(), slab.size, places, sums);
-  // A panel of the left operand after the other.
-  Value panel = builder.createOrFold<arith::DivUIOp>(
-      loc, slab.start, values.constant(leftPanel));
-  int64_t whole = slab.size / leftPanel;
+ProductLoops::addSlab(const Slab &slab, const Tile &tile,
+                      ArrayRef<TilePlace> places, Values sums) {
+  const int64_t size =
+      leftPanel ? leftPanel : llvm::alignTo(columns.step, isPaired ? 2 : 1);
+  const int64_t whole = slab.size / size, rest = slab.size % size;
+  auto addPiece = [&](Value number, int64_t terms, Values sums) {
+    Value panel;
+    if (leftPanel)
+      panel = add(builder.createOrFold<arith::DivUIOp>(loc, slab.start,
+                                                       values.constant(size)),
+                  number);
+    Value offset =
+        builder.createOrFold<arith::MulIOp>(loc, number, values.constant(size));
+    return addPanel(add(slab.start, offset), panel, terms, places, sums);
+  };
   if (whole > 0) {
     auto loop =
         scf::ForOp::create(builder, loc, values.constant(0),
                            values.constant(whole), values.constant(1), sums);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value at = add(panel, loop.getInductionVar());
-    Value first = builder.createOrFold<arith::MulIOp>(
-        loc, at, values.constant(leftPanel));
-    FailureOr<Values> next = addPanel(first, at, leftPanel, places,
+    askForResult(slab, tile, loop.getInductionVar(), whole);
+    FailureOr<Values> next = addPiece(loop.getInductionVar(), size,
                                       Values(loop.getRegionIterArgs()));
     if (failed(next))
       return failure();
     scf::YieldOp::create(builder, loc, *next);
     sums = Values(loop.getResults());
   }
-  if (slab.size % leftPanel == 0)
-    return sums;
-  return addPanel(add(slab.start, values.constant(whole * leftPanel)),
-                  add(panel, values.constant(whole)), slab.size % leftPanel,
-                  places, sums);
+  return rest ? addPiece(values.constant(whole), rest, sums)
+              : FailureOr<Values>(sums);
 }
 
 /// Terms from `first` on, which lie in one panel of the left operand if it is

@@ -13,11 +13,19 @@ func.func @across(%A: memref<2x16x8xf32>, %B: memref<4x16x8xf32>, %P: memref<4x1
   // CHECK-NOT: vector.load
   // CHECK:   scf.for {{.*}} step %c8
   // CHECK-NOT: vector.load
-  // CHECK:     %[[SUMS:.*]]:8 = scf.for %[[K:.*]] = %c0 to %c16 step %c4
+  // The depth in pieces as long as a panel is wide; in each, two of the four
+  // rows of the result are asked for.
+  // CHECK:     %[[SUMS:.*]]:8 = scf.for %[[PIECE:.*]] = %c0 to %c2 step %c1
+  // CHECK:       %[[DOWN:.*]] = arith.muli %[[PIECE]], %c2
+  // CHECK:       %[[ROW:.*]] = arith.addi %{{.*}}, %[[DOWN]]
+  // CHECK:       memref.prefetch %arg2[%{{.*}}, %[[ROW]], %{{.*}}], write
+  // CHECK:       memref.prefetch %arg2
+  // CHECK-NOT:   memref.prefetch
+  // CHECK:       scf.for %{{.*}} = %c0 to %c8 step %c4
   // What comes later, before each term its part: the cache lines of the right
   // panel, which are two rows each, the rows of the left one.
-  // CHECK-DAG:   %[[NEXT:.*]] = arith.addi %[[K]], %c193
-  // CHECK-DAG:   %[[FIRST:.*]] = arith.addi %[[K]], %c192
+  // CHECK:       %[[FIRST:.*]] = arith.addi %{{.*}}, %c192
+  // CHECK:       %[[NEXT:.*]] = arith.addi %{{.*}}, %c192
   // CHECK:       memref.prefetch %arg1[%{{.*}}, %[[FIRST]], %{{.*}}], read
   // CHECK:       memref.prefetch %arg0[%{{.*}}, %[[FIRST]], %{{.*}}], read
   // CHECK-NOT:   memref.prefetch
@@ -68,7 +76,9 @@ func.func @along(%A: memref<3x4x8xf32>, %B: memref<1x24x8xf32>, %P: memref<4x8xf
   // CHECK:         memref.prefetch %arg0[%[[NEXT]], %{{.*}}, %[[AT]]], read
   // CHECK-NOT:     memref.prefetch %arg0
   // CHECK:     vector.store
-  // The second one is alone in its loop, the third one the last.
+  // The second one is alone in its loop, the third one the last. What they add
+  // to is in the cache.
+  // CHECK-NOT: memref.prefetch %arg2
   // CHECK:     scf.for %{{.*}} = %c8 to %c16 step %c8
   // CHECK:       vector.load %{{.*}} : memref<4x8xf32>, vector<8xf32>
   // CHECK:       scf.for

@@ -43,10 +43,10 @@ func.func @groups(%g: memref<16384x8xf32>, %p: memref<64x8xf64>) attributes {blo
 }
 
 // A product: three vectors a row in registers, blocks of rows that keep their
-// part of the right operand in the second-level cache.
+// part of the right operand in three eighths of the second-level cache.
 // CHECK-LABEL: func.func @product
 // AVX512-SAME: #block.config<tile = [64, 528], micro = [8, 48], lanes = 16>
-// AVX2-SAME: #block.config<tile = [64, 264], micro = [4, 24], lanes = 8>
+// AVX2-SAME: #block.config<tile = [64, 192], micro = [4, 24], lanes = 8>
 func.func @product(%m: memref<512x512xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<512x128xf32>
   %b = tensor.empty() : tensor<128x512xf32>
@@ -57,7 +57,7 @@ func.func @product(%m: memref<512x512xf32>) attributes {block.kernel} {
 
 // A deep one: large blocks, in slabs of whole panels.
 // CHECK-LABEL: func.func @deep
-// AVX512-SAME: #block.config<tile = [512, 144, 1056], micro = [8, 48],
+// AVX512-SAME: #block.config<tile = [512, 96, 1056], micro = [8, 48],
 // AVX2-SAME: #block.config<tile = [512, 24, 1032], micro = [4, 24],
 func.func @deep(%m: memref<512x512xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<512x2048xf32>
@@ -70,7 +70,7 @@ func.func @deep(%m: memref<512x512xf32>) attributes {block.kernel} {
 // A symmetric one: a block is what lies below the diagonal of some panels.
 // CHECK-LABEL: func.func @symmetric
 // AVX512-SAME: #block.config<tile = [512, 96], micro = [8, 48],
-// AVX2-SAME: #block.config<tile = [512, 72], micro = [4, 24],
+// AVX2-SAME: #block.config<tile = [512, 48], micro = [4, 24],
 func.func @symmetric(%m: memref<512x512xf32>) attributes {block.kernel} {
   %a = tensor.empty() : tensor<512x512xf32>
   %0 = linalg.matmul {geo.symmetric} ins(%a, %a : tensor<512x512xf32>, tensor<512x512xf32>) outs(%a : tensor<512x512xf32>) -> tensor<512x512xf32>
@@ -98,9 +98,9 @@ func.func @bf16(%m: memref<32x32xf32>) attributes {block.kernel} {
 // it. The part of the right operand is half as large as in FP32. Otherwise, and
 // where an operand lies otherwise, a part is as wide as the panels.
 // CHECK-LABEL: func.func @tiles
-// AMX-SAME: #block.config<tile = [64, 512], micro = [32, 32], amx = [16, 16, 32], lanes = 16, dot = bf16>
+// AMX-SAME: #block.config<tile = [64, 256], micro = [32, 32], amx = [16, 16, 32], lanes = 16, dot = bf16>
 // CHECK-LABEL: func.func @across
-// AVX512-SAME: #block.config<tile = [64, 256], micro = [8, 32], lanes = 16, dot = bf16>
+// AVX512-SAME: #block.config<tile = [64, 192], micro = [8, 32], lanes = 16, dot = bf16>
 #rows = affine_map<(i, j, k) -> (i, k)>
 #columns = affine_map<(i, j, k) -> (k, j)>
 #result = affine_map<(i, j, k) -> (i, j)>
