@@ -35,6 +35,16 @@ namespace mlir::block {
 using namespace mlir;
 using namespace mlir::block;
 
+static bool isProduct(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalg::isaContractionOpInterface(linalgOp);
+}
+
+static bool isNumber(Value value) {
+  return value.getType().isF32() &&
+         value.getDefiningOp<arith::ConstantOp>() != nullptr;
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -44,8 +54,9 @@ namespace {
 /// Writes one call of a placement as a function.
 class KernelBuilder {
 public:
-  KernelBuilder(const Placement &placement, const Call &call)
-      : placement(placement), call(call) {
+  KernelBuilder(const Placement &placement, const Call &call, bool takesNumbers)
+      : placement(placement), call(call),
+        takesNumbers(takesNumbers && llvm::any_of(call.ops, isProduct)) {
     for (const Store &store : call.stores)
       written.insert(store.to);
     made.insert(call.ops.begin(), call.ops.end());
@@ -73,6 +84,9 @@ private:
 
   const Placement &placement;
   const Call &call;
+  /// The numbers of a product's epilogue are arguments, so that steps of one
+  /// iteration that differ in their coefficients are one kernel.
+  bool takesNumbers;
   llvm::SmallPtrSet<Storage *, 4> written;
   llvm::SmallPtrSet<Operation *, 8> made;
 
@@ -195,6 +209,10 @@ Value KernelBuilder::read(Value value) {
 void KernelBuilder::cloneOp(Operation *op) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(op->getRegions(), used);
+  if (takesNumbers && isa<linalg::GenericOp>(op) && !isProduct(op))
+    for (Value value : used)
+      if (isNumber(value) && !mapping.contains(value))
+        mapping.map(value, getArgument(value.getType(), value));
   used.insert_range(op->getOperands());
   for (Value value : used)
     read(value);
@@ -323,6 +341,15 @@ struct Operand {
   unsigned argument = 0;
   TypedAttr constant = {};
 };
+static Operand operandOf(PointerUnion<Storage *, Value> what) {
+  if (auto *storage = dyn_cast<Storage *>(what))
+    return {storage};
+  auto scalar = cast<Value>(what);
+  if (auto number = scalar.getDefiningOp<arith::ConstantOp>())
+    return {nullptr, 0, number.getValue()};
+  return {nullptr, cast<BlockArgument>(scalar).getArgNumber()};
+}
+
 using KernelCall = std::pair<func::FuncOp, SmallVector<Operand>>;
 
 /// Replaces the update by the calls of its kernels.
@@ -474,17 +501,14 @@ LogicalResult FormKernelsPass::split(func::FuncOp func, SymbolTable &symbols) {
   SmallVector<KernelCall> calls;
   unsigned count = 0;
   for (const Call &call : placement->calls) {
-    KernelBuilder builder(*placement, call);
+    KernelBuilder builder(*placement, call, /*takesNumbers=*/panel > 0);
     func::FuncOp kernel = builder.build(func.getLoc(), "kernel");
     if (call.group > 0)
       kernel->setAttr(BlockDialect::groupAttrName,
                       Builder(kernel).getI64IntegerAttr(call.group));
     calls.push_back({addKernel(kernel, func, count, symbols), {}});
     for (PointerUnion<Storage *, Value> what : builder.arguments) {
-      auto scalar = dyn_cast<Value>(what);
-      calls.back().second.push_back(
-          scalar ? Operand{nullptr, cast<BlockArgument>(scalar).getArgNumber()}
-                 : Operand{cast<Storage *>(what)});
+      calls.back().second.push_back(operandOf(what));
     }
     for (TypedAttr constant : builder.constants)
       calls.back().second.push_back(Operand{nullptr, 0, constant});

@@ -68,7 +68,9 @@ def FormKernels : Pass<"block-form-kernels", "::mlir::ModuleOp"> {
     kernels that touch it are products or work element by element. Such an
     argument has rank 3, and the kernel sees it through `linalg.unpack` and
     `linalg.pack`. An operand that is an argument, or of which a product wants
-    the transpose, is copied first, once for all products.
+    the transpose, is copied first, once for all products. The numbers of a product's
+    epilogue are arguments of its kernel then: the steps of an iteration whose
+    coefficients differ are calls of one kernel.
 
     With `amx`, panels have 32 columns in updates whose products may round their
     operands, and left operands lie in rows of BF16, which is what AMX reads.

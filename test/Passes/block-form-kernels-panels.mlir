@@ -55,3 +55,50 @@ func.func @down(%w: tensor<48x32xf32> {optim.role = "weight"}, %a: tensor<48x64x
       ins(%a, %b : tensor<48x64xf32>, tensor<32x64xf32>) outs(%f : tensor<48x32xf32>) -> tensor<48x32xf32>
   return %y : tensor<48x32xf32>
 }
+
+// -----
+
+// Steps of an iteration that differ in their coefficients are calls of one
+// kernel, which takes the numbers of the product's epilogue as arguments.
+// CHECK-LABEL: func.func @steps_k1(
+// CHECK-SAME:    memref<1x32x48xf32>, %[[A:[a-z0-9]+]]: f32, %[[B:[a-z0-9]+]]: f32, %{{.*}}: memref<1x32x48xf32>)
+// CHECK:         linalg.matmul
+// CHECK:         math.fma %[[A]]
+// CHECK:         arith.mulf %{{.*}}, %[[B]]
+// CHECK-NOT:     func.func @steps_k3(
+// CHECK-LABEL: func.func @steps(
+// CHECK:         call @steps_k0(
+// CHECK:         %[[A1:.*]] = arith.constant 2.0
+// CHECK:         %[[B1:.*]] = arith.constant 3.0
+// CHECK:         call @steps_k1(%{{.*}}, %[[A1]], %[[B1]], %{{.*}})
+// CHECK:         %[[A2:.*]] = arith.constant 4.0
+// CHECK:         %[[B2:.*]] = arith.constant 5.0
+// CHECK:         call @steps_k1(%{{.*}}, %[[A2]], %[[B2]], %{{.*}})
+// CHECK:         call @steps_k2(
+#id = affine_map<(i, j) -> (i, j)>
+func.func @steps(%w: tensor<32x32xf32> {optim.role = "weight"}, %x: tensor<32x32xf32> {optim.role = "gradient"})
+    -> (tensor<32x32xf32> {optim.role = "weight"}) {
+  %zero = arith.constant 0.0 : f32
+  %a0 = arith.constant 2.0 : f32
+  %b0 = arith.constant 3.0 : f32
+  %a1 = arith.constant 4.0 : f32
+  %b1 = arith.constant 5.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %p0 = linalg.matmul ins(%x, %x : tensor<32x32xf32>, tensor<32x32xf32>) outs(%f : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %x1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p0 : tensor<32x32xf32>) outs(%e : tensor<32x32xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.fma %a0, %in, %in : f32
+    %1 = arith.mulf %0, %b0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<32x32xf32>
+  %p1 = linalg.matmul ins(%x1, %x1 : tensor<32x32xf32>, tensor<32x32xf32>) outs(%f : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %x2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p1 : tensor<32x32xf32>) outs(%e : tensor<32x32xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.fma %a1, %in, %in : f32
+    %1 = arith.mulf %0, %b1 : f32
+    linalg.yield %1 : f32
+  } -> tensor<32x32xf32>
+  %y = linalg.matmul ins(%x2, %x2 : tensor<32x32xf32>, tensor<32x32xf32>) outs(%f : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
