@@ -290,4 +290,9 @@ def test_rates_and_totals_are_checked_where_they_are_given(inputs):
     refuses(r"no group \['al'\]: expected some of \['all'\]", misspelt.init, params)
     late = steep.optax.transform(spec, learning_rate=lambda count: float("nan"))
     refuses("learning_rate is nan", late.update, params, late.init(params), params)
+    # What a trace makes of it is known to the step alone.
+    traced = steep.optax.transform(spec, learning_rate=lambda t: jnp.log(-1.0 - t))
+    update = jax.jit(traced.update)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="lr of group all: expected"):
+        jax.block_until_ready(update(params, traced.init(params), params))
     refuses("spec is NoneType", steep.optax.transform, None)
