@@ -72,14 +72,22 @@ LogicalResult ProductLoops::emitTriangle(const Slab &slab) {
 LogicalResult ProductLoops::emitBelow(const Slab &slab, bool mirrors,
                                       Value first, Value end, Value size) {
   Value none = values.constant(0);
+  // A tile on AMX is whole cache lines above the diagonal, too, which were
+  // asked for while it was summed up.
+  const bool atOnce = slab.isLast && mirrors && usesAMX();
   if (failed(values.buildFor(first, end, rows.step, [&](Value row) {
-        return values.buildFor(none, size, columns.step, [&](Value column) {
-          return emitTile(
-              slab, {row, rows.step, add(firstColumn, column), columns.step});
+        return values.buildFor(none, size, columns.step, [&](Value offset) {
+          Value column = add(firstColumn, offset);
+          if (failed(emitTile(slab, {row, rows.step, column, columns.step})))
+            return failure();
+          if (atOnce)
+            mirrorRows(row, add(row, values.constant(rows.step)), column,
+                       add(column, values.constant(columns.step)));
+          return success();
         });
       })))
     return failure();
-  if (slab.isLast && mirrors)
+  if (slab.isLast && mirrors && !atOnce)
     mirrorRows(first, end, firstColumn, add(firstColumn, size));
   return success();
 }
