@@ -23,6 +23,9 @@ using namespace mlir::block;
 static constexpr int64_t bytesAhead = 6 * 1024;
 static constexpr int64_t lineBytes = 64;
 
+/// Rows of the result that are asked for at once.
+static constexpr int64_t mostRows = 4;
+
 /// Asks for what the sums at `places` will want some terms after number `i` of
 /// these. Whole panels lie one behind the other, so their ends need no care.
 void ProductLoops::askAhead(ArrayRef<Value> terms, int64_t i,
@@ -83,6 +86,9 @@ void ProductLoops::askForNextPanel(Value start, int64_t i, Value panel,
 void ProductLoops::askForResult(const Slab &slab, const Tile &tile, Value step,
                                 int64_t steps) {
   const int64_t count = llvm::divideCeil(tile.rows, steps);
+  // Too short to hide anything behind.
+  if (count > mostRows)
+    return;
   Value row = arith::MulIOp::create(builder, loc, step, values.constant(count));
   // The last rows more than once.
   if (steps * count > tile.rows)

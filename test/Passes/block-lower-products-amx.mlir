@@ -27,6 +27,16 @@
 // CHECK:         vector.load %{{.*}} : memref<32x32xf32>, vector<16xf32>
 // CHECK:         llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
 // CHECK:         llvm.call_intrinsic "llvm.x86.tilerelease"
+// While a tile is summed up, in eight steps, four of its rows and four of those
+// above the diagonal are asked for in each; it is copied there at once.
+// CHECK-LABEL: func.func @symmetric
+// CHECK:         scf.for %{{.*}} = %c0 to %c8 step %c1
+// CHECK-COUNT-16:  memref.prefetch %arg2{{.*}}, write
+// CHECK-NOT:       memref.prefetch
+// CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
+// CHECK-NOT:     llvm.call_intrinsic
+// CHECK:         vector.shuffle
 #rows = affine_map<(i, j, k) -> (i, k)>
 #columns = affine_map<(i, j, k) -> (k, j)>
 #result = affine_map<(i, j, k) -> (i, j)>
@@ -80,5 +90,28 @@ func.func @borders(%A: memref<2x36x32xbf16>, %B: memref<1x20x32x2xbf16>, %P: mem
     linalg.yield %s : f32
   } -> tensor<36x32xf32>
   bufferization.materialize_in_destination %p in restrict writable %P : (tensor<36x32xf32>, memref<36x32xf32>) -> ()
+  return
+}
+
+func.func @symmetric(%A: memref<8x64x32xbf16>, %B: memref<2x128x32x2xbf16>, %P: memref<64x64xf32>) attributes {block.kernel, block.config = #config} {
+  %a0 = bufferization.to_tensor %A restrict : memref<8x64x32xbf16> to tensor<8x64x32xbf16>
+  %b0 = bufferization.to_tensor %B restrict : memref<2x128x32x2xbf16> to tensor<2x128x32x2xbf16>
+  %ae = tensor.empty() : tensor<64x256xbf16>
+  %be = tensor.empty() : tensor<256x64xbf16>
+  %a = linalg.unpack %a0 outer_dims_perm = [1, 0] inner_dims_pos = [1] inner_tiles = [32] into %ae : tensor<8x64x32xbf16> -> tensor<64x256xbf16>
+  %b = linalg.unpack %b0 outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [32, 2] into %be : tensor<2x128x32x2xbf16> -> tensor<256x64xbf16>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<64x256xbf16>, tensor<256x64xbf16>) outs(%f : tensor<64x64xf32>) attrs = {geo.symmetric} {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %x32 = arith.extf %x : bf16 to f32
+    %y32 = arith.extf %y : bf16 to f32
+    %xy = arith.mulf %x32, %y32 : f32
+    %s = arith.addf %z, %xy : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64xf32>
+  bufferization.materialize_in_destination %p in restrict writable %P : (tensor<64x64xf32>, memref<64x64xf32>) -> ()
   return
 }
