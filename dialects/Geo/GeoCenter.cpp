@@ -78,11 +78,11 @@ static Value splitRows(OpBuilder &b, Location loc, Value tensor,
                                        split);
 }
 
-/// How many rows are summed by themselves first: some 256 KiB of them, which
+/// How many rows are summed by themselves first: some 512 KiB of them, which
 /// stay in a second-level cache while their columns are gone through. Fewer
-/// would make the sums of groups too many.
+/// would make the sums of groups too many: one thread adds those up.
 static int64_t getGroupRows(int64_t columns) {
-  return std::clamp<int64_t>(65536 / std::max<int64_t>(1, columns), 64, 1024);
+  return std::clamp<int64_t>(131072 / std::max<int64_t>(1, columns), 64, 1024);
 }
 
 Value geo::detail::createColumnSums(OpBuilder &b, Location loc,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Geo/Geo.h"
-#include "passes/Geo/Affine.h"
 #include "passes/Geo/Passes.h"
+#include "passes/Geo/Scaled.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,13 +23,15 @@ using namespace mlir;
 using namespace mlir::geo;
 
 /// A matrix that is made from another one, element by element, is not written
-/// for the sums and read again after them, but made from that one twice.
+/// for the sums and read again after them, but made from that one twice. Sums
+/// are of the numbers that the mean row is taken from, so rows that are nothing
+/// but rounding errors, which a norm may have made large, cancel all the same.
 static Value expand(CenterOp op, const Cone &cone, OpBuilder &b) {
   Location loc = op.getLoc();
   ArrayRef<geo::detail::Operand> inputs = cone.getInputs();
   Value rows = geo::detail::createSize(b, loc, op.getInput(), 0), mean;
-  if (std::optional<Affine> affine = Affine::find(cone, b)) {
-    mean = createAffineMean(b, loc, cone, *affine, rows);
+  if (std::optional<Scaled> scaled = Scaled::find(cone, b)) {
+    mean = createScaledMean(b, loc, cone, *scaled, rows);
   } else {
     Value sums = geo::detail::createColumnSums(
         b, loc, inputs,

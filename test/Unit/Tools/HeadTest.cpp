@@ -34,6 +34,41 @@ static double cosine(const Matrix &a, const Matrix &b) {
 }
 
 //===----------------------------------------------------------------------===//
+// geo.common_ball
+//===----------------------------------------------------------------------===//
+
+/// What is left of equal rows, and of one row, when the mean row is taken off
+/// is rounding errors, of which a norm makes rows of length one. They are all
+/// the same, and the outer projection takes them off.
+TEST(CommonBall, EqualRowsAndOneRowGetNoStep) {
+  CompiledRule rule(makeRule({"b"}, R"(
+  %b1 = geo.ema %b, %g {beta = 0.95}
+  %c = geo.correct_bias %b1, %t {beta = 0.95}
+  %s = geo.common_ball %c radius(%lr) {eps = 1.0e-8}
+  %w1 = geo.apply %w, %s
+  optim.yield %w1, %b1
+)"),
+                    {{300, 64}, {2060, 64}, {1, 7}, {1, 512}, {3, 32}});
+  for (int t = 1; t <= 4; ++t) {
+    for (unsigned i = 0; i < 5; ++i) {
+      Tensor &gradient = rule.gradient(i);
+      fillNormal(gradient, 10 * t + i, t == 3 ? 1e4f : 1.0f);
+      // The last one differs in its rows, so that some step is taken.
+      for (int64_t j = gradient.dim(1); i < 4 && j < gradient.count(); ++j)
+        gradient.f32()[j] = gradient.f32()[j - gradient.dim(1)];
+    }
+    rule.step();
+    for (unsigned i = 0; i < 5; ++i) {
+      const double length = reference::frobeniusNorm(toMatrix(rule.update(i)));
+      if (i < 4)
+        EXPECT_EQ(length, 0) << "step " << t << ", parameter " << i;
+      else
+        EXPECT_GT(length, 1);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // geo.equidistant
 //===----------------------------------------------------------------------===//
 
