@@ -10,9 +10,9 @@
 // mean row in FP64, and the weight less it. The two alternate; the ratio is
 // that of the medians, below 1 where the compiled step is faster.
 //
-//   CenterBench [THREADS [ROWS [COLUMNS]]]      (1, 50257, 512)
-//
 //===----------------------------------------------------------------------===//
+#include "bench/Arguments.h"
+#include "bench/TemporaryFolder.h"
 #include "runtime/Core/Artefact.h"
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Files.h"
@@ -20,8 +20,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
 
 using namespace steep;
@@ -38,17 +36,14 @@ optim.rule @center(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
 )";
 
 static std::shared_ptr<Artefact> compile(int64_t rows, int64_t columns) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "steep-center-bench";
-  std::filesystem::create_directories(folder);
+  const bench::TemporaryFolder folder;
   CompileRequest request;
-  request.spec = (folder / "center.mlir").string();
+  request.spec = folder.path() + "/center.mlir";
   writeFile(request.spec, spec);
   request.parameters = fmt::format(
       R"({{"tensors": [{{"name": "w", "shape": [{}, {}], "dtype": "F32"}}]}})",
       rows, columns);
   request.compiler = STEEP_BENCH_COMPILER;
-  request.cache = (folder / "cache").string();
   return Artefact::load(compileArtefact(request));
 }
 
@@ -111,14 +106,15 @@ static void run(int threads, int64_t rows, int64_t columns) {
 }
 
 int main(int argc, char **argv) {
-  try {
-    auto number = [&](int i, int64_t otherwise) {
-      return argc > i ? std::atoll(argv[i]) : otherwise;
-    };
-    run(static_cast<int>(number(1, 1)), number(2, 50257), number(3, 512));
+  int64_t threads = 1, rows = 50257, columns = 512;
+  bench::Arguments arguments(
+      "CenterBench",
+      "A compiled step that centres a gradient, over plain loops that do.");
+  arguments.number("THREADS", threads, 1, "of the compiled step");
+  arguments.number("ROWS", rows, 1, "of the gradient");
+  arguments.number("COLUMNS", columns, 1, "of the gradient");
+  return arguments.run(argc, argv, [&] {
+    run(static_cast<int>(threads), rows, columns);
     return 0;
-  } catch (const std::exception &error) {
-    fmt::print(stderr, "CenterBench: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -6,10 +6,14 @@
 //===----------------------------------------------------------------------===//
 #include "bench/Compare.h"
 
+#include "bench/Clock.h"
+#include "runtime/Core/Error.h"
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <fstream>
 #include <memory>
@@ -23,10 +27,24 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+int64_t numberFromEnvironment(const char *variable, int64_t least,
+                              int64_t otherwise) {
+  const char *text = std::getenv(variable);
+  if (!text)
+    return otherwise;
+  char *end = nullptr;
+  errno = 0;
+  const long value = std::strtol(text, &end, 10);
+  if (end == text || *end || errno || value < least || value > INT32_MAX)
+    fail("{} is '{}', expected a whole number, {} at least", variable, text,
+         least);
+  return value;
+}
+
 int threads() {
-  if (const char *text = std::getenv("STEEP_BENCH_THREADS"))
-    return std::max(1, std::atoi(text));
-  return int(std::max(1u, std::thread::hardware_concurrency()));
+  return int(
+      numberFromEnvironment("STEEP_BENCH_THREADS", 1,
+                            std::max(1u, std::thread::hardware_concurrency())));
 }
 
 std::string target() {
@@ -45,13 +63,7 @@ bool usesProcessorTime() {
   return text && std::string(text) == "cpu";
 }
 
-/// Since some time: elapsed, or what the threads of this process worked.
-static double now() {
-  timespec time;
-  clock_gettime(
-      usesProcessorTime() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
+static double now() { return now(usesProcessorTime()); }
 
 static double seconds(const std::function<void()> &body) {
   const double begin = now();
@@ -126,15 +138,41 @@ static std::string instructionSet() {
                                            : "baseline x86-64";
 }
 
-int runComparisons(int argc, char **argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv))
-    return 1;
+/// Of the running program, for --help.
+static const char *aboutProgram = "";
+
+static void printHelp() {
+  std::printf(
+      "%s\n\n"
+      "Environment: STEEP_BENCH_THREADS (all of the machine), "
+      "STEEP_BENCH_TARGET "
+      "(native;\nsteepc's --target), STEEP_BENCH_CLOCK=cpu (the time that "
+      "threads worked),\nSTEEP_BENCH_QUICK, STEEP_BENCH_TINY (fewer rounds, "
+      "smaller sizes).\n\n",
+      aboutProgram);
+  benchmark::PrintDefaultHelp();
+}
+
+static void addContext() {
   benchmark::AddCustomContext("machine", machine());
   benchmark::AddCustomContext("isa", instructionSet());
   benchmark::AddCustomContext("threads", std::to_string(threads()));
   benchmark::AddCustomContext("clock",
                               usesProcessorTime() ? "processor" : "elapsed");
+}
+
+int runComparisons(int argc, char **argv, const char *about, void (*add)()) {
+  aboutProgram = about;
+  benchmark::Initialize(&argc, argv, printHelp);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 1;
+  try {
+    addContext();
+    add();
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "%s: error: %s\n", argv[0], error.what());
+    return 1;
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -20,6 +20,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -52,6 +53,10 @@ struct Comparison {
 /// in turn and dropped afterwards.
 void addComparison(Comparison what, std::function<Pair()> make);
 
+/// A whole number that an environment variable holds. Throws Error where it is
+/// none, or below `least`.
+int64_t numberFromEnvironment(const char *variable, int64_t least,
+                              int64_t otherwise);
 /// Threads that comparisons use: $STEEP_BENCH_THREADS or all of the machine.
 int threads();
 /// What artefacts are compiled for: $STEEP_BENCH_TARGET or "native". What they
@@ -67,9 +72,10 @@ bool isQuick();
 /// shows that benchmarks run, and nothing else.
 bool isTiny();
 
-/// Puts machine, instruction set and threads into the output's context, runs
-/// what was registered. Returns the exit status.
-int runComparisons(int argc, char **argv);
+/// Puts machine, instruction set and threads into the output's context, lets
+/// `add` register comparisons and runs them. `about` is what --help says of the
+/// program. Returns the exit status.
+int runComparisons(int argc, char **argv, const char *about, void (*add)());
 
 } // namespace steep::bench
 

@@ -12,21 +12,17 @@
 // clock, one thread; the two searches alternate, and the ratio is that of the
 // least times.
 //
-//   GeometryBench [--rows N] [--columns N] [--tokens N] [--rounds N]
-//                 [--oracle-rows N] [--oracle-columns N] [--all]
-//
-// `--all` adds the oracle on 2048 x 64. Exit status 1 where an oracle does not
+// Exit status 1 where an oracle does not
 // converge, the two searches differ, or, of 20000 rows or more (few rows leave
 // nothing to rule out), the ratio is above 1/6.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/Core/Error.h"
+#include "bench/Arguments.h"
 #include "runtime/Geometry/Cloud.h"
 #include "runtime/Geometry/Measure.h"
 #include "runtime/Geometry/Oracle.h"
 #include "test/Unit/Geometry/Clouds.h"
 
-#include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 
@@ -40,33 +36,6 @@ struct Options {
   int64_t oracleRows = 512, oracleColumns = 64;
   bool all = false;
 };
-
-Options parse(int argc, char **argv) {
-  Options options;
-  const std::pair<const char *, int64_t Options::*> names[] = {
-      {"--rows", &Options::rows},
-      {"--columns", &Options::columns},
-      {"--tokens", &Options::tokens},
-      {"--rounds", &Options::rounds},
-      {"--oracle-rows", &Options::oracleRows},
-      {"--oracle-columns", &Options::oracleColumns}};
-  for (int i = 1; i < argc; ++i) {
-    bool known = std::strcmp(argv[i], "--all") == 0;
-    options.all |= known;
-    for (auto [name, member] : names)
-      if (std::strcmp(argv[i], name) == 0 && i + 1 < argc) {
-        options.*member = std::atoll(argv[++i]);
-        if (options.*member < 1)
-          fail("{} {} is not possible: a number of at least 1 is expected",
-               name, argv[i]);
-        known = true;
-        break;
-      }
-    if (!known)
-      fail("unknown or incomplete argument '{}'", argv[i]);
-  }
-  return options;
-}
 
 double seconds() {
   timespec now;
@@ -151,8 +120,22 @@ bool benchOracle(const char *kind, int64_t rows, int64_t columns) {
 } // namespace
 
 int main(int argc, char **argv) {
-  try {
-    const Options options = parse(argc, argv);
+  Options options;
+  bench::Arguments arguments(
+      "GeometryBench",
+      "The exact diameter of projected RowNorm's answer over one sweep through "
+      "all pairs, and the exact row-diameter oracle. Exit status 1 where an "
+      "oracle does not converge, the two searches differ or the ratio is above "
+      "1/6 of 20000 rows or more.");
+  arguments.number("--rows", options.rows, 1, "of the diameter's matrix");
+  arguments.number("--columns", options.columns, 1, "of the diameter's matrix");
+  arguments.number("--tokens", options.tokens, 1, "that make its gradient");
+  arguments.number("--rounds", options.rounds, 1, "searches of each kind");
+  arguments.number("--oracle-rows", options.oracleRows, 1, "of its matrix");
+  arguments.number("--oracle-columns", options.oracleColumns, 1,
+                   "of its matrix");
+  arguments.flag("--all", options.all, "the oracle on 2048 x 64 too");
+  return arguments.run(argc, argv, [&] {
     bool good = true;
     for (const char *kind : {"gauss", "lm"})
       good &= benchOracle(kind, options.oracleRows, options.oracleColumns);
@@ -160,8 +143,5 @@ int main(int argc, char **argv) {
       good &= benchOracle("gauss", 2048, 64);
     good &= benchDiameter(options);
     return good ? 0 : 1;
-  } catch (const Error &error) {
-    fmt::print(stderr, "GeometryBench: error: {}\n", error.what());
-    return 1;
-  }
+  });
 }

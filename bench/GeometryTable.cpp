@@ -11,13 +11,12 @@
 // cosine with the centred gradient, and decrease over the exact optimum at that
 // very diameter (a certified upper bound of it).
 //
-//   GeometryTable SPEC STEEPC FILE TENSOR RULE...
-//
-// FILE is a safetensors file whose F32 matrix TENSOR is the gradient. What adds
+// What adds
 // a common row to the step changes neither diameter nor probabilities, so steps
 // are centred before they are compared.
 //
 //===----------------------------------------------------------------------===//
+#include "bench/Arguments.h"
 #include "runtime/Core/Artefact.h"
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Safetensors.h"
@@ -102,33 +101,47 @@ void printRow(const std::string &rule, const Tensor &gradient, const Tensor &s,
              decrease / (diameter * tension));
 }
 
+struct Options {
+  std::string spec, compiler, file, tensor;
+  std::vector<std::string> rules;
+};
+
+void run(const Options &options) {
+  const Tensor gradient =
+      SafetensorsFile::open(options.file).load(options.tensor);
+  const oracle::Report exact = solveRowDiameter(gradient).report;
+  fmt::print("{} x {}: V_eff = {:.1f}, certificate of RowNorm {:.4f}, sharp "
+             "certificate {:.4f}, exact optimum certified to a gap of "
+             "{:.1e}.\n\n",
+             gradient.dim(0), gradient.dim(1),
+             rowNormCertificate(gradient).effectiveRows,
+             rowNormCertificate(gradient).ratio,
+             rowNormFlowBound(gradient).ratio, exact.gap);
+  fmt::print("| geometry | ms a step | D / (2 lr) | rho | cosine | decrease / "
+             "optimum |\n| --- | ---: | ---: | ---: | ---: | ---: |\n");
+  for (const std::string &rule : options.rules) {
+    auto artefact = compile(options.spec, options.compiler, rule, gradient);
+    double time = 0;
+    const Tensor s = takeStep(*artefact, gradient, time);
+    printRow(rule, gradient, s, time, exact.upper);
+  }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  try {
-    if (argc < 6)
-      fail("usage: GeometryTable SPEC STEEPC FILE TENSOR RULE...");
-    const Tensor gradient = SafetensorsFile::open(argv[3]).load(argv[4]);
-    const oracle::Report exact = solveRowDiameter(gradient).report;
-    fmt::print("{} x {}: V_eff = {:.1f}, certificate of RowNorm {:.4f}, sharp "
-               "certificate {:.4f}, exact optimum certified to a gap of "
-               "{:.1e}.\n\n",
-               gradient.dim(0), gradient.dim(1),
-               rowNormCertificate(gradient).effectiveRows,
-               rowNormCertificate(gradient).ratio,
-               rowNormFlowBound(gradient).ratio, exact.gap);
-    fmt::print(
-        "| geometry | ms a step | D / (2 lr) | rho | cosine | decrease / "
-        "optimum |\n| --- | ---: | ---: | ---: | ---: | ---: |\n");
-    for (int i = 5; i < argc; ++i) {
-      auto artefact = compile(argv[1], argv[2], argv[i], gradient);
-      double time = 0;
-      const Tensor s = takeStep(*artefact, gradient, time);
-      printRow(argv[i], gradient, s, time, exact.upper);
-    }
+  Options options;
+  bench::Arguments arguments("GeometryTable",
+                             "Each rule of a spec on one gradient, as rows of "
+                             "a Markdown table.");
+  arguments.required("SPEC", options.spec, "file with the rules");
+  arguments.required("STEEPC", options.compiler, "the compiler");
+  arguments.required("FILE", options.file, "safetensors file");
+  arguments.required("TENSOR", options.tensor,
+                     "name of the F32 matrix that is the gradient");
+  arguments.rest("RULE", options.rules, "names of rules");
+  return arguments.run(argc, argv, [&] {
+    run(options);
     return 0;
-  } catch (const Error &error) {
-    fmt::print(stderr, "GeometryTable: error: {}\n", error.what());
-    return 1;
-  }
+  });
 }

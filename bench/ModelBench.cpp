@@ -11,12 +11,10 @@
 // threads. The two alternate, so that a busy machine slows both; the ratio is
 // that of the medians. Work of the model: trainingFlopsPerToken of Config.h.
 //
-//   ModelBench [--threads N] [--rounds N] [--dim N] [--layers N] [--vocab N]
-//              [--batch N] [--length N]
-//
 // Exit status 1 where the ratio is below 0.5.
 //
 //===----------------------------------------------------------------------===//
+#include "bench/Arguments.h"
 #include "runtime/Core/Error.h"
 #include "runtime/Model/Model.h"
 #include "runtime/Model/Parallel.h"
@@ -25,8 +23,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 #include <functional>
@@ -40,28 +36,6 @@ struct Options {
   int64_t threads = 0, rounds = 7, dim = 512, layers = 4, vocab = 50257;
   int64_t batch = 2, length = 512;
 };
-
-Options parse(int argc, char **argv) {
-  Options options;
-  const std::pair<const char *, int64_t Options::*> names[] = {
-      {"--threads", &Options::threads}, {"--rounds", &Options::rounds},
-      {"--dim", &Options::dim},         {"--layers", &Options::layers},
-      {"--vocab", &Options::vocab},     {"--batch", &Options::batch},
-      {"--length", &Options::length}};
-  for (int i = 1; i < argc; i += 2) {
-    bool known = false;
-    for (auto [name, member] : names)
-      if (std::strcmp(argv[i], name) == 0 && i + 1 < argc) {
-        options.*member = std::atoll(argv[i + 1]);
-        known = true;
-      }
-    if (!known)
-      fail("unknown or incomplete argument '{}'", argv[i]);
-  }
-  if (options.rounds < 1)
-    fail("--rounds is {}, expected at least 1", options.rounds);
-  return options;
-}
 
 /// Rates of a number of runs, in operations a second: of the clock, and of the
 /// processors' time (which other programs do not disturb; meaningful where idle
@@ -148,10 +122,17 @@ int run(const Options &options) {
 
 int main(int argc, char **argv) {
   limitSpinning(argv);
-  try {
-    return run(parse(argc, argv));
-  } catch (const std::exception &error) {
-    fmt::print(stderr, "ModelBench: error: {}\n", error.what());
-    return 1;
-  }
+  Options options;
+  bench::Arguments arguments(
+      "ModelBench", "Forward and backward of a transformer in floating-point "
+                    "operations a second, over the rate of one of oneDNN's "
+                    "products. Exit status 1 where the ratio is below 0.5.");
+  arguments.number("--threads", options.threads, 0, "0: all of the machine");
+  arguments.number("--rounds", options.rounds, 1, "runs of each");
+  arguments.number("--dim", options.dim, 1, "width, a multiple of 64");
+  arguments.number("--layers", options.layers, 1, "blocks");
+  arguments.number("--vocab", options.vocab, 1, "ids");
+  arguments.number("--batch", options.batch, 1, "sequences");
+  arguments.number("--length", options.length, 1, "tokens of a sequence");
+  return arguments.run(argc, argv, [&] { return run(options); });
 }

@@ -12,25 +12,23 @@
 // a thread. The two alternate; medians are compared, and so are the weights
 // after the first step.
 //
-//   MuonBench [--blocks N] [--dim D] [--threads T] [--rounds R] [--dot bf16]
-//                                                       (32 512 2 3)
-//
-// What OpenBLAS may use is its own to be told: OPENBLAS_CORETYPE.
+// What OpenBLAS may use is its own to be told, OPENBLAS_CORETYPE; with --target
+// libraries are limited alike by themselves.
 //
 //===----------------------------------------------------------------------===//
+#include "bench/Arguments.h"
+#include "bench/Clock.h"
+#include "bench/Libraries.h"
+#include "bench/TemporaryFolder.h"
 #include "runtime/Core/Artefact.h"
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Files.h"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <dlfcn.h>
-#include <filesystem>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.h>
 #include <thread>
 
@@ -51,9 +49,8 @@ optim.rule @muon(%w: tensor<?x?xf32>, %g: tensor<?x?xf32>, %h: !optim.scalars)
 )";
 
 struct Options {
-  int64_t blocks = 32, dim = 512;
-  int threads = 2, rounds = 3;
-  std::string dot;
+  int64_t blocks = 32, dim = 512, threads = 2, rounds = 3;
+  std::string dot = "f32", target = "native", clock = "elapsed", json;
 };
 
 using Shapes = std::vector<std::vector<int64_t>>;
@@ -71,14 +68,12 @@ static Shapes shapesOf(const Options &options) {
 
 static std::shared_ptr<Artefact> compile(const Options &options,
                                          const Shapes &shapes) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "steep-muon-bench";
-  std::filesystem::create_directories(folder);
+  const bench::TemporaryFolder folder;
   CompileRequest request;
-  request.spec = (folder / "muon.mlir").string();
+  request.spec = folder.path() + "/muon.mlir";
   std::string text = spec;
   text.replace(text.find("DOT"), 3,
-               options.dot.empty() ? "" : " dot(" + options.dot + ")");
+               options.dot == "f32" ? "" : " dot(" + options.dot + ")");
   writeFile(request.spec, text);
   std::string list;
   for (size_t i = 0; i < shapes.size(); ++i)
@@ -87,7 +82,7 @@ static std::shared_ptr<Artefact> compile(const Options &options,
         i ? ", " : "", i, shapes[i][0], shapes[i][1]);
   request.parameters = R"({"tensors": [)" + list + "]}";
   request.compiler = STEEP_BENCH_COMPILER;
-  request.cache = (folder / "cache").string();
+  request.target = options.target;
   return Artefact::load(compileArtefact(request));
 }
 
@@ -98,8 +93,7 @@ static std::shared_ptr<Artefact> compile(const Options &options,
 /// C = alpha op(A) op(B) + beta C, row-major; op(B) is k x n.
 struct Library {
   std::string name;
-  void (*openblas)(int, int, int, int, int, int, float, const float *, int,
-                   const float *, int, float, float *, int) = nullptr;
+  bench::Sgemm openblas = nullptr;
 
   void multiply(bool transposed, int64_t m, int64_t n, int64_t k, float alpha,
                 const float *a, const float *b, float beta, float *c) const {
@@ -113,20 +107,10 @@ struct Library {
   }
 };
 
-static std::vector<Library> libraries() {
+static std::vector<Library> libraries(const bench::OpenBLAS &blas) {
   std::vector<Library> list{{"oneDNN"}};
-  if (void *opened = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL)) {
-    Library blas;
-    *reinterpret_cast<void **>(&blas.openblas) = dlsym(opened, "cblas_sgemm");
-    if (auto threads = reinterpret_cast<void (*)(int)>(
-            dlsym(opened, "openblas_set_num_threads")))
-      threads(1);
-    auto core =
-        reinterpret_cast<char *(*)()>(dlsym(opened, "openblas_get_corename"));
-    blas.name = std::string("OpenBLAS ") + (core ? core() : "");
-    if (blas.openblas)
-      list.push_back(blas);
-  }
+  if (blas.sgemm)
+    list.push_back({"OpenBLAS " + blas.core, blas.sgemm});
   return list;
 }
 
@@ -186,6 +170,7 @@ static void libraryStep(const Library &library, const Shapes &shapes,
   std::vector<std::thread> threads;
   for (Scratch &own : scratch)
     threads.emplace_back([&] {
+      bench::useOneThread();
       // The largest last in the list come first: threads end together.
       for (size_t i; (i = next++) < shapes.size();)
         muon(library, own, shapes[i][0], shapes[i][1], weights[i].f32(),
@@ -199,11 +184,12 @@ static void libraryStep(const Library &library, const Shapes &shapes,
 // Contest
 //===----------------------------------------------------------------------===//
 
+static bool ofProcessors = false; // --clock cpu
+
 template <typename Body> static double seconds(const Body &body) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = bench::now(ofProcessors);
   body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-      .count();
+  return bench::now(ofProcessors) - begin;
 }
 
 static double median(std::vector<double> values) {
@@ -225,9 +211,14 @@ static double difference(const std::vector<Tensor> &ours,
 }
 
 static void run(const Options &options) {
+  ofProcessors = options.clock == "cpu";
+  const std::string limit = bench::limitLibraries(options.target);
+  const bench::OpenBLAS blas = bench::openOpenBLAS();
   const Shapes shapes = shapesOf(options);
   const std::shared_ptr<Artefact> artefact = compile(options, shapes);
-  ThreadPool pool(options.threads);
+  fmt::print("OpenBLAS core: {}\nTarget: {}, {}; {} time\n", blas.describe(),
+             options.target, limit, ofProcessors ? "processor" : "elapsed");
+  ThreadPool pool(int(options.threads));
   StepArguments arguments;
   std::vector<Tensor> weights, states;
   uint32_t seed = 1;
@@ -257,12 +248,12 @@ static void run(const Options &options) {
   };
   ours();
   Library best;
-  double fastest = 0;
-  for (const Library &library : libraries()) {
+  double fastest = 0, error = 0;
+  for (const Library &library : libraries(blas)) {
     double time = theirs(library);
     if (fastest == 0) {
-      fmt::print("difference of the weights after one step: {:.2g}\n",
-                 difference(arguments.parameters, weights, shapes));
+      error = difference(arguments.parameters, weights, shapes);
+      fmt::print("difference of the weights after one step: {:.2g}\n", error);
     }
     fmt::print("{}: {:.3f} s\n", library.name, time);
     if (fastest == 0 || time < fastest) {
@@ -279,30 +270,45 @@ static void run(const Options &options) {
              "{:.2f} times as fast\n",
              options.blocks, options.dim, options.threads, median(compiled),
              best.name, median(library), median(library) / median(compiled));
+  if (options.json.empty())
+    return;
+  const nlohmann::json figures = {{"blocks", options.blocks},
+                                  {"dim", options.dim},
+                                  {"threads", options.threads},
+                                  {"dot", options.dot},
+                                  {"target", options.target},
+                                  {"libraries", limit},
+                                  {"openblas", blas.describe()},
+                                  {"clock", options.clock},
+                                  {"compiled_seconds", median(compiled)},
+                                  {"library", best.name},
+                                  {"library_seconds", median(library)},
+                                  {"difference", error}};
+  writeFile(options.json, figures.dump(1) + "\n");
 }
 
 int main(int argc, char **argv) {
-  try {
-    Options options;
-    for (int i = 1; i + 1 < argc; i += 2) {
-      const std::string name = argv[i], value = argv[i + 1];
-      if (name == "--blocks")
-        options.blocks = std::stoll(value);
-      else if (name == "--dim")
-        options.dim = std::stoll(value);
-      else if (name == "--threads")
-        options.threads = std::stoi(value);
-      else if (name == "--rounds")
-        options.rounds = std::stoi(value);
-      else if (name == "--dot")
-        options.dot = value;
-      else
-        throw std::runtime_error("unknown option " + name);
-    }
+  Options options;
+  bench::Arguments arguments(
+      "MuonBench",
+      "A Muon step of a transformer's blocks, compiled, beside the "
+      "same update with products of oneDNN or OpenBLAS.");
+  arguments.number("--blocks", options.blocks, 1,
+                   "of four d x d matrices, two "
+                   "4d x d and one d x 4d");
+  arguments.number("--dim", options.dim, 1, "d");
+  arguments.number("--threads", options.threads, 1, "of each contender");
+  arguments.number("--rounds", options.rounds, 1, "steps of each contender");
+  arguments.choice("--dot", options.dot, {"f32", "bf16"},
+                   "operands of compiled products");
+  arguments.text("--target", options.target,
+                 "steepc's --target; libraries are limited to the same "
+                 "instructions where it is x86-64 or one of its levels");
+  arguments.choice("--clock", options.clock, {"elapsed", "cpu"},
+                   "cpu: what threads worked, where others use the machine");
+  arguments.text("--json", options.json, "file for the figures");
+  return arguments.run(argc, argv, [&] {
     run(options);
     return 0;
-  } catch (const std::exception &error) {
-    fmt::print(stderr, "MuonBench: {}\n", error.what());
-    return 1;
-  }
+  });
 }

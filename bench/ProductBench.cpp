@@ -16,24 +16,24 @@
 // where the system grants them, as the runtime's do, those that oneDNN has
 // arranged too.
 //
-//   ProductBench [--rounds N] [--only TEXT] [--target CPU] [--json FILE]
-//
-// What OpenBLAS and oneDNN may use is theirs to be told: OPENBLAS_CORETYPE,
-// ONEDNN_MAX_CPU_ISA.
+// What libraries may use is theirs to be told: OPENBLAS_CORETYPE,
+// ONEDNN_MAX_CPU_ISA; with --target they are limited alike by themselves.
 //
 //===----------------------------------------------------------------------===//
+#include "bench/Arguments.h"
+#include "bench/Clock.h"
+#include "bench/Libraries.h"
+#include "runtime/Core/Error.h"
+#include "runtime/Core/Files.h"
 #include "runtime/Core/Memory.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cpuid.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
-#include <fstream>
 #include <functional>
 #include <immintrin.h>
 #include <memory>
@@ -80,9 +80,11 @@ bool addProduct(const Product &product) {
 
 namespace {
 
+using steep::bench::Sgemm;
+
 struct Options {
-  int rounds = 11;
-  std::string only, target, json;
+  int64_t rounds = 11;
+  std::string only, target, clock = "elapsed", json;
 };
 
 using Memory = std::unique_ptr<float, decltype(&std::free)>;
@@ -94,11 +96,9 @@ Memory allocate(int64_t floats) {
   return {static_cast<float *>(steep::allocateAligned(bytes)), &std::free};
 }
 
-double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+bool ofProcessors = false; // --clock cpu
+
+double now() { return steep::bench::now(ofProcessors); }
 
 //===----------------------------------------------------------------------===//
 // The roof
@@ -229,23 +229,6 @@ Roof measureRoof(const Product &product) {
 //===----------------------------------------------------------------------===//
 // Libraries
 //===----------------------------------------------------------------------===//
-
-using Sgemm = void (*)(int, int, int, int, int, int, float, const float *, int,
-                       const float *, int, float, float *, int);
-
-/// OpenBLAS on one thread; null where it is not installed.
-Sgemm openBLAS(std::string &core) {
-  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return nullptr;
-  if (auto threads = reinterpret_cast<void (*)(int)>(
-          dlsym(library, "openblas_set_num_threads")))
-    threads(1);
-  if (auto name = reinterpret_cast<char *(*)()>(
-          dlsym(library, "openblas_get_corename")))
-    core = name();
-  return reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
-}
 
 /// oneDNN's product, its operands arranged as it likes best.
 class OneDNN {
@@ -426,46 +409,45 @@ nlohmann::json Contest::run(const Options &options, Sgemm sgemm) {
   return row;
 }
 
-Options parse(int argc, char **argv) {
-  Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    std::string name = argv[i], value = argv[i + 1];
-    if (name == "--rounds")
-      options.rounds = std::max(1, std::atoi(value.c_str()));
-    else if (name == "--only")
-      options.only = value;
-    else if (name == "--target")
-      options.target = value;
-    else if (name == "--json")
-      options.json = value;
-    else
-      throw std::runtime_error("unknown option " + name);
-  }
-  return options;
+/// What products are compiled for.
+std::vector<std::string> targets() {
+  std::vector<std::string> list;
+  for (const Product &product : products())
+    if (std::find(list.begin(), list.end(), product.target) == list.end())
+      list.push_back(product.target);
+  return list;
 }
 
-/// oneDNN computes on as many threads as OpenMP has.
-void useOneThread() {
-  if (auto threads = reinterpret_cast<void (*)(int)>(
-          dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
-    threads(1);
+bool isWanted(const Product &product, const Options &options) {
+  return std::string(product.name).find(options.only) != std::string::npos &&
+         (options.target.empty() || options.target == product.target);
 }
 
 void run(const Options &options) {
-  useOneThread();
+  std::vector<const Product *> wanted;
+  for (const Product &product : products())
+    if (isWanted(product, options))
+      wanted.push_back(&product);
+  if (wanted.empty())
+    steep::fail("--only is '{}', but no product has that in its name",
+                options.only);
+  ofProcessors = options.clock == "cpu";
+  const std::string limit = steep::bench::limitLibraries(options.target);
+  steep::bench::useOneThread();
   askForAMX();
-  std::string core = "absent";
-  Sgemm sgemm = openBLAS(core);
-  std::printf("OpenBLAS core: %s\n%-10s %-22s %7s %7s %7s %7s %7s %7s | %7s "
+  const steep::bench::OpenBLAS blas = steep::bench::openOpenBLAS();
+  std::printf("OpenBLAS core: %s\n", blas.describe().c_str());
+  std::printf("Target: %s, %s; %s time\n",
+              options.target.empty() ? "each" : options.target.c_str(),
+              limit.c_str(), ofProcessors ? "processor" : "elapsed");
+  std::printf("%-10s %-22s %7s %7s %7s %7s %7s %7s | %7s "
               "%7s %7s %7s\n",
-              core.c_str(), "target", "product", "GF/s", "+pack", "peak", "L1",
-              "oneDNN", "BLAS", "of peak", "of DNN", "of BLAS", "of full");
+              "target", "product", "GF/s", "+pack", "peak", "L1", "oneDNN",
+              "BLAS", "of peak", "of DNN", "of BLAS", "of full");
   nlohmann::json rows = nlohmann::json::array();
-  for (const Product &product : products()) {
-    if (std::string(product.name).find(options.only) == std::string::npos ||
-        (!options.target.empty() && options.target != product.target))
-      continue;
-    nlohmann::json row = Contest(product).run(options, sgemm);
+  for (const Product *each : wanted) {
+    const Product &product = *each;
+    nlohmann::json row = Contest(product).run(options, blas.sgemm);
     auto number = [&](const char *key) { return row.value(key, 0.0); };
     std::printf("%-10s %-22s %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f | %7.3f "
                 "%7.3f %7.3f %7.3f  %s%s\n",
@@ -481,18 +463,32 @@ void run(const Options &options) {
     rows.push_back(std::move(row));
   }
   if (!options.json.empty())
-    std::ofstream(options.json)
-        << nlohmann::json{{"openblas", core}, {"rows", rows}}.dump(1) << "\n";
+    steep::writeFile(options.json, nlohmann::json{{"openblas", blas.describe()},
+                                                  {"libraries", limit},
+                                                  {"clock", options.clock},
+                                                  {"rows", rows}}
+                                           .dump(1) +
+                                       "\n");
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  try {
-    run(parse(argc, argv));
+  Options options;
+  steep::bench::Arguments arguments(
+      "ProductBench", "Compiled products of matrices beside oneDNN's and "
+                      "OpenBLAS's, on one thread, in GFLOP/s.");
+  arguments.number("--rounds", options.rounds, 1, "calls of each contender");
+  arguments.text("--only", options.only, "products with this in their names");
+  arguments.choice(
+      "--target", options.target, targets(),
+      "products compiled for this, libraries limited to the same "
+      "instructions; default: each of them, libraries not limited");
+  arguments.choice("--clock", options.clock, {"elapsed", "cpu"},
+                   "cpu: what the thread worked, where others use the machine");
+  arguments.text("--json", options.json, "file for the figures");
+  return arguments.run(argc, argv, [&] {
+    run(options);
     return 0;
-  } catch (const std::exception &error) {
-    std::fprintf(stderr, "ProductBench: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -10,17 +10,15 @@
 // same pool. Updates are timed without the norm of the gradient, which
 // "rows/squares" has. Widths that are no power of two show what tails cost.
 //
-//   RowBench [--benchmark_filter=REGEX] [--benchmark_out=FILE]
-//
 //===----------------------------------------------------------------------===//
 #include "bench/Compare.h"
 #include "bench/RowTwins.h"
 #include "bench/Step.h"
+#include "bench/TemporaryFolder.h"
 #include "runtime/Core/Error.h"
 #include "runtime/Core/Files.h"
 
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -36,8 +34,8 @@ const int64_t vocabulary = isTiny() ? 515 : 50257;
 struct Work {
   Work(const std::string &rule, const std::string &facts, int64_t columns,
        bool clips = false)
-      : step(writeSpec(rule, facts, clips), {{"w", {vocabulary, columns}}},
-             threads()),
+      : step(writeSpec(folder, rule, facts, clips),
+             {{"w", {vocabulary, columns}}}, threads()),
         twins(rowTwins(target().c_str())) {
     const Manifest::Group &group = step.manifest().groups.front();
     weight = step.parameters[0].clone();
@@ -59,13 +57,10 @@ struct Work {
     squares.resize(vocabulary);
   }
 
-  static std::string writeSpec(const std::string &rule,
+  static std::string writeSpec(const TemporaryFolder &folder,
+                               const std::string &rule,
                                const std::string &facts, bool clips) {
-    const std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / "steep-bench-specs";
-    std::filesystem::create_directories(folder);
-    const std::string path =
-        (folder / (rule + facts + (clips ? "-clip" : "") + ".mlir")).string();
+    const std::string path = folder.path() + "/rows.mlir";
     std::string text = "optim.spec @rows ";
     if (clips)
       text += "clip(#optim.global_norm<1.0>) ";
@@ -143,6 +138,7 @@ struct Work {
            std::sqrt(difference / size));
   }
 
+  TemporaryFolder folder; // of the spec
   Step step;
   const RowTwins &twins;
   Tensor weight;
@@ -247,6 +243,8 @@ void addAll() {
 } // namespace
 
 int main(int argc, char **argv) {
-  addAll();
-  return runComparisons(argc, argv);
+  return runComparisons(argc, argv,
+                        "RowBench: compiled row updates of a head beside plain "
+                        "loops in C++.",
+                        addAll);
 }

@@ -11,7 +11,6 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -35,8 +34,6 @@ static CompileRequest makeRequest(const std::string &spec,
   CompileRequest request;
   request.spec = spec;
   request.parameters = nlohmann::json{{"tensors", tensors}}.dump();
-  request.cache =
-      (std::filesystem::temp_directory_path() / "steep-bench").string();
   request.compiler = STEEP_BENCH_COMPILER;
   request.target = target();
   request.options = std::move(options);

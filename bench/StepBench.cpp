@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "bench/Compare.h"
+#include "bench/Libraries.h"
 #include "bench/RowTwins.h"
 #include "bench/Step.h"
 #include "runtime/Core/Error.h"
@@ -22,7 +23,6 @@
 #include "runtime/Train/Presets.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <fmt/format.h>
 
 using namespace steep;
@@ -195,8 +195,7 @@ double standardFlops(const NamedShapes &list) {
 
 void addPreset(const std::string &name, int64_t blocks) {
   const ModelConfig &sizes = findPreset(name).sizes;
-  if (const char *text = std::getenv("STEEP_BENCH_BLOCKS"))
-    blocks = std::atoll(text);
+  blocks = numberFromEnvironment("STEEP_BENCH_BLOCKS", 0, blocks);
   if (blocks < 1 || blocks > sizes.layers)
     blocks = sizes.layers;
   const NamedShapes list = shapesOf(sizes, blocks);
@@ -216,23 +215,24 @@ void addPreset(const std::string &name, int64_t blocks) {
   });
 }
 
-} // namespace
-
-/// oneDNN takes what the processor has; here, no more than the compiled code.
-static void limitProducts() {
-  if (target() == "x86-64-v3")
-    setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
-  else if (target() == "x86-64" || target() == "x86-64-v2")
-    setenv("ONEDNN_MAX_CPU_ISA", "SSE41", 1);
-}
-
-int main(int argc, char **argv) {
-  limitSpinning(argv);
-  limitProducts();
+void addAll() {
   addPreset(isTiny() ? "tiny" : "190m", isQuick() ? 1 : 4);
   if (!isQuick()) {
     addPreset("380m", 2);
     addPreset("640m", 1);
   }
-  return runComparisons(argc, argv);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  limitSpinning(argv);
+  limitLibraries(target());
+  return runComparisons(
+      argc, argv,
+      "StepBench: whole compiled steps of the paper's models beside plain C++ "
+      "with oneDNN's\nproducts. STEEP_BENCH_BLOCKS: of a model's blocks so "
+      "many "
+      "(0: all).",
+      addAll);
 }

@@ -14,12 +14,44 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-import steep.torch
-import torch
+
+def positive(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is below 1")
+    return value
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--rounds", type=positive, default=15)
+    parser.add_argument("--blocks", type=positive, default=4)
+    parser.add_argument("--model-bench", metavar="PROGRAM", help="build/bin/ModelBench")
+    parser.add_argument("--clock", choices=("elapsed", "cpu"), default="elapsed",
+                        help="cpu: what threads worked, where others use the machine too")
+    parser.add_argument("--only", choices=("heads", "backbone", "model"))
+    options = parser.parse_args()
+    if options.only == "model" and not options.model_bench:
+        parser.error("--only model needs --model-bench PROGRAM")
+    if options.model_bench and not os.access(options.model_bench, os.X_OK):
+        parser.error(f"--model-bench is '{options.model_bench}', which is no program")
+    return options
+
+
+# Before PyTorch is loaded: that takes seconds, and it may be missing.
+OPTIONS = parse()
+
+try:
+    import steep.torch
+    import torch
+except ModuleNotFoundError as error:
+    sys.exit(f"peers.py: error: {error}; PyTorch and the package steep (python/) are needed")
 
 ROOT = Path(__file__).resolve().parents[1]
 VOCABULARY, WIDTH = 50257, 512
@@ -261,16 +293,7 @@ def model(options):
         attempt(f"model, {name}", measure)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--blocks", type=int, default=4)
-    parser.add_argument("--model-bench")
-    parser.add_argument("--clock", choices=("elapsed", "cpu"), default="elapsed",
-                        help="cpu: what threads worked, where others use the machine too")
-    parser.add_argument("--only", choices=("heads", "backbone", "model"))
-    options = parser.parse_args()
+def main(options):
     if options.clock == "cpu":
         global now
         now = time.process_time
@@ -287,4 +310,4 @@ def main():
         model(options)
 
 
-main()
+main(OPTIONS)

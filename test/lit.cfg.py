@@ -45,7 +45,8 @@ def finds_library(name):
 
 if finds_library("libasan.so") and finds_library("libtsan.so"):
     config.available_features.add("sanitizers")
-benches = ("RowBench", "StepBench", "ProductBench", "MuonBench")
+benches = ("RowBench", "StepBench", "ProductBench", "MuonBench", "ModelBench", "CenterBench",
+           "GeometryBench", "GeometryTable")
 if all(os.path.exists(os.path.join(config.steep_build_root, "bin", b)) for b in benches):
     config.available_features.add("benchmarks")
 if shutil.which("pkg-config"):
