@@ -98,18 +98,17 @@ static const char *betterCore() {
 
 OpenBLAS openOpenBLAS() {
   OpenBLAS blas;
+  std::string own;
+  const char *better = nullptr;
   if (!limitedTo.empty()) {
     blas.reason = "limited to " + limitedTo;
   } else if (const char *told = std::getenv(variable)) {
     blas.reason = std::string(variable) + " is " + told;
   } else {
-    const std::string own = askForCore();
-    const char *better = isOld(own) ? betterCore() : nullptr;
-    if (better) {
+    own = askForCore();
+    better = isOld(own) ? betterCore() : nullptr;
+    if (better)
       setenv(variable, better, 1);
-      blas.reason = "chosen here: by itself OpenBLAS takes " + own +
-                    ", slow on this processor";
-    }
   }
   void *library = openLibrary();
   if (!library)
@@ -118,6 +117,11 @@ OpenBLAS openOpenBLAS() {
           dlsym(library, "openblas_set_num_threads")))
     threads(1);
   blas.core = coreOf(library);
+  if (better)
+    blas.reason = blas.core == own
+                      ? "slow on this processor, and made for no other"
+                      : "chosen here: by itself OpenBLAS takes " + own +
+                            ", slow on this processor";
   blas.sgemm = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
   return blas;
 }

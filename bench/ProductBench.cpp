@@ -402,7 +402,8 @@ nlohmann::json Contest::run(const Options &options, Sgemm sgemm) {
                         {"error", wrong}};
   if (sgemm) {
     row["openblas_gflops"] = flops / median(blas) / 1e9;
-    row["packing_of_openblas"] = median(blas) / whole;
+    if (!p.bf16) // OpenBLAS' are of FP32
+      row["packing_of_openblas"] = median(blas) / whole;
   }
   if (other)
     row["time_of_full"] = ours / median(full);

@@ -55,12 +55,13 @@ except ModuleNotFoundError as error:
 
 ROOT = Path(__file__).resolve().parents[1]
 VOCABULARY, WIDTH = 50257, 512
+FOLDER = tempfile.TemporaryDirectory(prefix="steep-peers.")  # of specs
 BOTH_FACTS = "facts(#geo.zero_column_sum, #geo.shift_invariant)"
 
 
 def spec(rule, extra=""):
     """A spec of one rule of bench/Inputs/rows.mlir."""
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp(dir=FOLDER.name))
     text = (ROOT / "bench/Inputs/rows.mlir").read_text()
     path = folder / "rows.mlir"
     path.write_text(f'optim.spec @rows {{ optim.group @all ["*"] uses @{rule} '
@@ -74,7 +75,7 @@ def muon_spec(dot=""):
     if dot:
         body, count = re.subn(r"(geo\.spectral [^{]*)\{", rf"\1dot({dot}) {{", body)
         assert count == 1, "specs/paper.mlir has no geo.spectral to round"
-    path = Path(tempfile.mkdtemp()) / "muon.mlir"
+    path = Path(tempfile.mkdtemp(dir=FOLDER.name)) / "muon.mlir"
     path.write_text('optim.spec @backbone { optim.group @all ["*"] uses @muon '
                     f"lr 8.0e-3 wd 0.1 }}\n{body}")
     return path

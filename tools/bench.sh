@@ -40,9 +40,7 @@ while [ $# -gt 0 ]; do
         --target) export STEEP_BENCH_TARGET=$2 ;;
         --filter) filter=$2 ;;
         --build) build=$2 ;;
-        --clock)
-          case $2 in cpu | elapsed) ;; *) steep_die "--clock is '$2', expected cpu or elapsed" ;; esac
-          export STEEP_BENCH_CLOCK=$2 ;;
+        --clock) export STEEP_BENCH_CLOCK=$2 ;;
         --only)
           case $2 in
             rows | steps | products | muon) only="$only $2" ;;
@@ -58,6 +56,10 @@ unset OPENBLAS_CORETYPE ONEDNN_MAX_CPU_ISA DNNL_MAX_CPU_ISA
 target=${STEEP_BENCH_TARGET:-native} clock=${STEEP_BENCH_CLOCK:-elapsed}
 threads=${STEEP_BENCH_THREADS:-$(nproc)}
 export STEEP_BENCH_TARGET=$target STEEP_BENCH_CLOCK=$clock STEEP_BENCH_THREADS=$threads
+case $clock in
+  cpu | elapsed) ;;
+  *) steep_die "--clock is '$clock', expected cpu or elapsed" ;;
+esac
 case $threads in
   *[!0-9]* | 0) steep_die "--threads is '$threads', expected a number, 1 at least" ;;
 esac
