@@ -78,11 +78,14 @@ static Value splitRows(OpBuilder &b, Location loc, Value tensor,
                                        split);
 }
 
-/// How many rows are summed by themselves first: some 512 KiB of them, which
-/// stay in a second-level cache while their columns are gone through. Fewer
-/// would make the sums of groups too many: one thread adds those up.
-static int64_t getGroupRows(int64_t columns) {
-  return std::clamp<int64_t>(131072 / std::max<int64_t>(1, columns), 64, 1024);
+/// How many rows are summed by themselves first: some 256 KiB of them, which
+/// stay in a second-level cache while their columns are gone through, or twice
+/// as many where that leaves every thread some groups, since one thread adds
+/// those up. Fewer would make the groups too many.
+static int64_t getGroupRows(int64_t rows, int64_t columns) {
+  int64_t group =
+      std::clamp<int64_t>(65536 / std::max<int64_t>(1, columns), 64, 1024);
+  return rows >= 32 * group && group <= 512 ? 2 * group : group;
 }
 
 Value geo::detail::createColumnSums(OpBuilder &b, Location loc,
@@ -93,8 +96,10 @@ Value geo::detail::createColumnSums(OpBuilder &b, Location loc,
   Value sums =
       createZeros(b, loc, ArrayRef(sizes).drop_front(), b.getF64Type());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  int64_t group = ShapedType::isDynamic(columns) ? 0 : getGroupRows(columns);
-  if (group == 0 || ShapedType::isDynamic(rows) || rows < 2 * group)
+  if (ShapedType::isDynamic(columns) || ShapedType::isDynamic(rows))
+    return addRows(b, loc, inputs, sums, add);
+  int64_t group = getGroupRows(rows, columns);
+  if (rows < 2 * group)
     return addRows(b, loc, inputs, sums, add);
 
   int64_t groups = rows / group, whole = groups * group;

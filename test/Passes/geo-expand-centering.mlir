@@ -41,18 +41,26 @@ func.func @others(%g: tensor<64x8xf32>, %r: f32) -> tensor<64x8xf32> {
 // Many rows: sums of groups of 512, which blocks can share; then those sums and
 // the 3 rows that are left over, in their order.
 // CHECK-LABEL: func.func @groups
-// CHECK-SAME: (%[[G:.*]]: tensor<1539x256xf32>)
-// CHECK: %[[WHOLE:.*]] = tensor.extract_slice %[[G]][0, 0] [1536, 256] [1, 1]
-// CHECK: %[[GROUPS:.*]] = tensor.expand_shape %[[WHOLE]] {{\[\[}}0, 1], [2]] output_shape [3, 512, 256]
-// CHECK: %[[PARTIAL:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[GROUPS]] {{.*}} outs(%{{.*}} : tensor<3x256xf64>)
-// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTIAL]] : tensor<3x256xf64>) outs(%{{.*}} : tensor<256xf64>)
-// CHECK: %[[REST:.*]] = tensor.extract_slice %[[G]][1536, 0] [3, 256] [1, 1]
-// CHECK: %[[ALL:.*]] = linalg.generic {{.*}} ins(%[[REST]] : tensor<3x256xf32>) outs(%[[SUM]] : tensor<256xf64>)
+// CHECK-SAME: (%[[G:.*]]: tensor<1539x128xf32>)
+// CHECK: %[[WHOLE:.*]] = tensor.extract_slice %[[G]][0, 0] [1536, 128] [1, 1]
+// CHECK: %[[GROUPS:.*]] = tensor.expand_shape %[[WHOLE]] {{\[\[}}0, 1], [2]] output_shape [3, 512, 128]
+// CHECK: %[[PARTIAL:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[GROUPS]] {{.*}} outs(%{{.*}} : tensor<3x128xf64>)
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTIAL]] : tensor<3x128xf64>) outs(%{{.*}} : tensor<128xf64>)
+// CHECK: %[[REST:.*]] = tensor.extract_slice %[[G]][1536, 0] [3, 128] [1, 1]
+// CHECK: %[[ALL:.*]] = linalg.generic {{.*}} ins(%[[REST]] : tensor<3x128xf32>) outs(%[[SUM]] : tensor<128xf64>)
 // CHECK: arith.constant 1.539000e+03 : f64
-// CHECK: linalg.generic {{.*}} ins(%[[ALL]] : tensor<256xf64>) outs(%{{.*}} : tensor<256xf32>)
-func.func @groups(%g: tensor<1539x256xf32>) -> tensor<1539x256xf32> {
-  %0 = geo.center %g : tensor<1539x256xf32>
-  return %0 : tensor<1539x256xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[ALL]] : tensor<128xf64>) outs(%{{.*}} : tensor<128xf32>)
+func.func @groups(%g: tensor<1539x128xf32>) -> tensor<1539x128xf32> {
+  %0 = geo.center %g : tensor<1539x128xf32>
+  return %0 : tensor<1539x128xf32>
+}
+
+// Of very many rows, twice as many make a group.
+// CHECK-LABEL: func.func @many
+// CHECK: tensor.expand_shape %{{.*}} output_shape [16, 1024, 128]
+func.func @many(%g: tensor<16384x128xf32>) -> tensor<16384x128xf32> {
+  %0 = geo.center %g : tensor<16384x128xf32>
+  return %0 : tensor<16384x128xf32>
 }
 
 // Whole groups leave nothing over; two of them are the least.
