@@ -14,11 +14,13 @@
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <numeric>
 
 using namespace mlir;
@@ -185,73 +187,187 @@ static double flopsOf(Operation *op) {
   return 0;
 }
 
-/// The value, or the largest that it can have: the last block of a grid counts
-/// as a whole one.
-static std::optional<int64_t> largest(OpFoldResult value) {
-  if (auto constant = getConstantIntValue(value))
-    return constant;
-  auto bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, value, nullptr, /*closedUB=*/true);
-  return succeeded(bound) ? std::optional(*bound) : std::nullopt;
+namespace {
+/// Counts what a kernel runs, as an interpreter of its loops and branches:
+/// where the bounds of a loop depend on another one's iteration (triangles, the
+/// last block of a grid), iteration by iteration.
+class Counter {
+public:
+  double countRegion(Region &region);
+
+private:
+  double countOp(Operation &op);
+  double countLoop(Region &body, int64_t begin, int64_t end, int64_t step,
+                   Value number);
+  std::optional<int64_t> evaluate(Value value);
+  std::optional<int64_t> evaluate(OpFoldResult value) {
+    if (auto constant = getConstantIntValue(value))
+      return constant;
+    return evaluate(cast<Value>(value));
+  }
+
+  llvm::DenseMap<Value, Attribute> known; ///< numbers of iterations
+  /// What the ops of a block without regions do, and the others.
+  struct Straight {
+    double flops = 0;
+    SmallVector<Operation *> others;
+  };
+  llvm::DenseMap<Block *, std::shared_ptr<Straight>> straight;
+  /// Whether how often something is done depends on it.
+  llvm::DenseMap<Value, bool> isControlling;
+};
+} // namespace
+
+std::optional<int64_t> Counter::evaluate(Value value) {
+  // Values of an iteration are computed anew in each.
+  llvm::DenseMap<Value, Attribute> made;
+  std::function<Attribute(Value)> find = [&](Value x) -> Attribute {
+    if (Attribute number = known.lookup(x))
+      return number;
+    if (Attribute number = made.lookup(x))
+      return number;
+    Operation *op = x.getDefiningOp();
+    if (!op || op->getNumRegions() > 0 || op->getNumResults() != 1 ||
+        !isMemoryEffectFree(op))
+      return {};
+    Attribute number;
+    if (!matchPattern(x, m_Constant(&number))) {
+      SmallVector<Attribute> operands;
+      for (Value operand : op->getOperands()) {
+        operands.push_back(find(operand));
+        if (!operands.back())
+          return {};
+      }
+      SmallVector<OpFoldResult> results;
+      if (failed(op->fold(operands, results)) || results.size() != 1)
+        return {};
+      number = dyn_cast<Attribute>(results[0]);
+      if (!number)
+        number = find(cast<Value>(results[0]));
+    }
+    return made[x] = number;
+  };
+  auto number = dyn_cast_or_null<IntegerAttr>(find(value));
+  return number ? std::optional(number.getValue().getSExtValue())
+                : std::nullopt;
 }
 
-/// The value, or the middle of its range: a loop that starts at the number of
-/// another one's iteration.
-static std::optional<int64_t> middle(OpFoldResult value) {
-  if (auto constant = getConstantIntValue(value))
-    return constant;
-  auto low = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::LB, value);
-  auto high = largest(value);
-  return succeeded(low) && high ? std::optional((*low + *high) / 2)
-                                : std::nullopt;
+/// Whether `value` is made from the number of an iteration.
+static bool isMadeFrom(Value value, Value number) {
+  if (value == number)
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isMadeFrom(operand, number);
+         });
 }
 
-/// Iterations of what an op holds; 1 where they are not known.
-static double tripsOf(Operation *op) {
-  auto constant = [](OpFoldResult value) { return getConstantIntValue(value); };
+/// Whether how often something in `body` is done depends on the number of the
+/// iteration.
+static bool controls(Value number, Region &body) {
+  return body
+      .walk([&](Operation *op) {
+        auto depends = [&](Value value) { return isMadeFrom(value, number); };
+        if (auto loop = dyn_cast<scf::ForOp>(op))
+          return depends(loop.getLowerBound()) || depends(loop.getUpperBound())
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        if (auto branch = dyn_cast<scf::IfOp>(op))
+          return depends(branch.getCondition()) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+double Counter::countLoop(Region &body, int64_t begin, int64_t end,
+                          int64_t step, Value number) {
+  Builder b(body.getContext());
+  if (begin >= end)
+    return 0;
+  double flops = 0, trips = double((end - begin + step - 1) / step);
+  auto [entry, isNew] = isControlling.try_emplace(number);
+  if (isNew)
+    entry->second = controls(number, body);
+  bool isUniform = !entry->second;
+  for (int64_t i = begin; i < end; i += step) {
+    known[number] = b.getIntegerAttr(number.getType(), i);
+    double once = countRegion(body);
+    flops += isUniform ? trips * once : once;
+    if (isUniform)
+      break;
+  }
+  known.erase(number);
+  return flops;
+}
+
+double Counter::countOp(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    auto low = middle(loop.getLowerBound()),
-         high = largest(loop.getUpperBound()), step = constant(loop.getStep());
-    if (low && high && step && *step > 0)
-      return double(std::max<int64_t>(0, (*high - *low + *step - 1) / *step));
-    return 1;
+    auto begin = evaluate(loop.getLowerBound()),
+         end = evaluate(loop.getUpperBound()), step = evaluate(loop.getStep());
+    // Once where the number of iterations is not known.
+    return begin && end && step && *step > 0
+               ? countLoop(loop.getRegion(), *begin, *end, *step,
+                           loop.getInductionVar())
+               : countRegion(loop.getRegion());
   }
   if (auto forall = dyn_cast<scf::ForallOp>(op)) {
-    double trips = 1;
-    for (auto [low, high, step] :
-         llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
-                   forall.getMixedStep())) {
-      auto l = constant(low), h = constant(high), s = constant(step);
-      if (l && h && s && *s > 0)
-        trips *= double((*h - *l + *s - 1) / *s);
-    }
-    return trips;
+    if (forall.getRank() != 1)
+      return countRegion(forall.getRegion());
+    auto begin = evaluate(forall.getMixedLowerBound()[0]),
+         end = evaluate(forall.getMixedUpperBound()[0]),
+         step = evaluate(forall.getMixedStep()[0]);
+    return begin && end && step && *step > 0
+               ? countLoop(forall.getRegion(), *begin, *end, *step,
+                           forall.getInductionVar(0))
+               : countRegion(forall.getRegion());
   }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    std::optional<int64_t> taken = evaluate(branch.getCondition());
+    double then = countRegion(branch.getThenRegion()),
+           otherwise = countRegion(branch.getElseRegion());
+    return !taken ? std::max(then, otherwise) : *taken ? then : otherwise;
+  }
+  double inside = 0, trips = 1;
+  for (Region &nested : op.getRegions())
+    inside += countRegion(nested);
   // What is not tiled stands for its loops.
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    double trips = 1;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     for (int64_t range : linalgOp.getStaticLoopRanges())
       trips *= double(std::max<int64_t>(range, 1));
-    return trips;
-  }
-  return 1;
+  return flopsOf(&op) + trips * inside;
 }
 
-static double flopsIn(Region &region) {
+double Counter::countRegion(Region &region) {
   double flops = 0;
-  for (Block &block : region)
-    for (Operation &op : block) {
-      double inside = 0;
-      for (Region &nested : op.getRegions())
-        inside += flopsIn(nested);
-      flops += flopsOf(&op) + tripsOf(&op) * inside;
+  for (Block &block : region) {
+    std::shared_ptr<Straight> &known = straight[&block];
+    if (!known) {
+      known = std::make_shared<Straight>();
+      for (Operation &op : block)
+        if (op.getNumRegions() == 0)
+          known->flops += flopsOf(&op);
+        else
+          known->others.push_back(&op);
     }
+    std::shared_ptr<Straight> here = known; // the map may grow below
+    flops += here->flops;
+    for (Operation *op : here->others)
+      flops += countOp(*op);
+  }
+  return flops;
+}
+
+/// Folding may reorder operands, so it is a copy that is looked at.
+static double flopsIn(func::FuncOp kernel) {
+  func::FuncOp copy = kernel.clone();
+  double flops = Counter().countRegion(copy.getBody());
+  copy.erase();
   return flops;
 }
 
 Cost estimateCost(func::FuncOp kernel) {
-  return {bytesOf(kernel), flopsIn(kernel.getBody())};
+  return {bytesOf(kernel), flopsIn(kernel)};
 }
 
 double Cost::bytes() const {

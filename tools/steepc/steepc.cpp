@@ -72,9 +72,10 @@ static void declareOptions(CLI::App &app, steepc::CompileOptions &options,
   app.add_flag("--explain", options.explain,
                "print which rule and kernels update each parameter, what a "
                "step costs, and what was fused");
-  app.add_option("--remarks-filter", options.remarksFilter,
-                 "print what passes of these categories say of their decisions "
-                 "(block-form-kernels, geo-infer-centering, plan, ...)")
+  app.add_option(
+         "--remarks-filter", options.remarksFilter,
+         "print what passes whose whole category fits say of their decisions "
+         "(block-form-kernels, geo-infer-centering, plan, ...)")
       ->type_name("REGEX");
 }
 
