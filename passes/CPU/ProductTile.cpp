@@ -15,7 +15,7 @@ using namespace mlir::block;
 
 /// Terms of the sums that one iteration of the innermost loop adds: enough to
 /// hide the loop and what it asks for, few enough for the decoder's cache.
-static constexpr int64_t unroll = 4;
+static constexpr int64_t unroll = 2;
 
 /// Rows of a tile beside those on AMX.
 static constexpr int64_t vectorRows = 8;

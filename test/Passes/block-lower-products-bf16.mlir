@@ -5,7 +5,7 @@
 // pairs of a row of the right operand's panel.
 // CHECK-LABEL: func.func @pairs
 // CHECK:         %[[RIGHT:.*]] = memref.collapse_shape %arg1 {{.*}} : memref<1x8x8x2xbf16> into memref<1x8x16xbf16>
-// CHECK:         scf.for %[[K:.*]] = %c0 to %c4 step %c4 iter_args
+// CHECK:         scf.for %[[K:.*]] = %c0 to %c4 step %c2 iter_args
 // CHECK:           memref.prefetch %[[RIGHT]]
 // CHECK:           %[[AT:.*]] = arith.muli %[[K]], %c8
 // CHECK:           memref.prefetch %arg0[%{{.*}}, %{{.*}}, %[[AT]]], read
