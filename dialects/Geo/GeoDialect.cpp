@@ -50,13 +50,10 @@ Attribute GeoDialect::parseAttribute(DialectAsmParser &parser,
   Attribute attribute;
   if (generatedAttributeParser(parser, &name, type, attribute).has_value())
     return attribute;
-  parser.emitError(parser.getNameLoc(), "unknown attribute '#geo.")
-      << name << "'"
-      << suggest(name,
-                 {ZeroColumnSumAttr::getMnemonic(),
-                  ShiftInvariantAttr::getMnemonic(), DotAttr::getMnemonic()},
-                 "#geo.");
-  return {};
+  return refuseAttribute(parser, getNamespace(), name,
+                         {ZeroColumnSumAttr::getMnemonic(),
+                          ShiftInvariantAttr::getMnemonic(),
+                          DotAttr::getMnemonic()});
 }
 
 void GeoDialect::printAttribute(Attribute attribute,

@@ -31,6 +31,14 @@ std::string geo::suggest(StringRef name, ArrayRef<StringRef> known,
   return text;
 }
 
+Attribute geo::refuseAttribute(DialectAsmParser &parser, StringRef dialect,
+                               StringRef name, ArrayRef<StringRef> known) {
+  std::string prefix = ("#" + dialect + ".").str();
+  parser.emitError(parser.getNameLoc(), "unknown attribute '")
+      << prefix << name << "'" << suggest(name, known, prefix);
+  return {};
+}
+
 ParseResult geo::refuseOperation(OpAsmParser &parser, OperationState &result) {
   StringRef dialect = result.name.getDialectNamespace();
   SmallVector<StringRef> known;

@@ -7,6 +7,7 @@
 #ifndef STEEP_DIALECTS_GEO_SUGGEST_H
 #define STEEP_DIALECTS_GEO_SUGGEST_H
 
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 
 #include <string>
@@ -18,6 +19,11 @@ namespace mlir::geo {
 /// each.
 std::string suggest(StringRef name, ArrayRef<StringRef> known,
                     StringRef prefix = "");
+
+/// Reports that a dialect has no attribute of this name, and which ones,
+/// `known`, it has; null.
+Attribute refuseAttribute(DialectAsmParser &parser, StringRef dialect,
+                          StringRef name, ArrayRef<StringRef> known);
 
 /// What a dialect's getParseOperationHook() gives for an op that the dialect
 /// does not have: an error that says which ones there are.

@@ -51,13 +51,9 @@ Attribute OptimDialect::parseAttribute(DialectAsmParser &parser,
   Attribute attribute;
   if (generatedAttributeParser(parser, &name, type, attribute).has_value())
     return attribute;
-  parser.emitError(parser.getNameLoc(), "unknown attribute '#optim.")
-      << name << "'"
-      << geo::suggest(
-             name,
-             {WarmupCosineAttr::getMnemonic(), GlobalNormAttr::getMnemonic()},
-             "#optim.");
-  return {};
+  return geo::refuseAttribute(
+      parser, getNamespace(), name,
+      {WarmupCosineAttr::getMnemonic(), GlobalNormAttr::getMnemonic()});
 }
 
 void OptimDialect::printAttribute(Attribute attribute,

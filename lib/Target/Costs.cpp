@@ -15,12 +15,13 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include <cmath>
 #include <functional>
-#include <memory>
+#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -212,7 +213,7 @@ private:
     double flops = 0;
     SmallVector<Operation *> others;
   };
-  llvm::DenseMap<Block *, std::shared_ptr<Straight>> straight;
+  std::map<Block *, Straight> straight; // references into it stay
   /// Whether how often something is done depends on it.
   llvm::DenseMap<Value, bool> isControlling;
 };
@@ -302,25 +303,18 @@ double Counter::countLoop(Region &body, int64_t begin, int64_t end,
 }
 
 double Counter::countOp(Operation &op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    auto begin = evaluate(loop.getLowerBound()),
-         end = evaluate(loop.getUpperBound()), step = evaluate(loop.getStep());
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+    std::optional<OpFoldResult> begins = loop.getSingleLowerBound(),
+                                ends = loop.getSingleUpperBound(),
+                                steps = loop.getSingleStep();
+    if (begins && ends && steps) {
+      auto begin = evaluate(*begins), end = evaluate(*ends),
+           step = evaluate(*steps);
+      if (begin && end && step && *step > 0)
+        return countLoop(*loop.getLoopRegions().front(), *begin, *end, *step,
+                         *loop.getSingleInductionVar());
+    }
     // Once where the number of iterations is not known.
-    return begin && end && step && *step > 0
-               ? countLoop(loop.getRegion(), *begin, *end, *step,
-                           loop.getInductionVar())
-               : countRegion(loop.getRegion());
-  }
-  if (auto forall = dyn_cast<scf::ForallOp>(op)) {
-    if (forall.getRank() != 1)
-      return countRegion(forall.getRegion());
-    auto begin = evaluate(forall.getMixedLowerBound()[0]),
-         end = evaluate(forall.getMixedUpperBound()[0]),
-         step = evaluate(forall.getMixedStep()[0]);
-    return begin && end && step && *step > 0
-               ? countLoop(forall.getRegion(), *begin, *end, *step,
-                           forall.getInductionVar(0))
-               : countRegion(forall.getRegion());
   }
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     std::optional<int64_t> taken = evaluate(branch.getCondition());
@@ -341,18 +335,17 @@ double Counter::countOp(Operation &op) {
 double Counter::countRegion(Region &region) {
   double flops = 0;
   for (Block &block : region) {
-    std::shared_ptr<Straight> &known = straight[&block];
-    if (!known) {
-      known = std::make_shared<Straight>();
-      for (Operation &op : block)
-        if (op.getNumRegions() == 0)
-          known->flops += flopsOf(&op);
-        else
-          known->others.push_back(&op);
-    }
-    std::shared_ptr<Straight> here = known; // the map may grow below
-    flops += here->flops;
-    for (Operation *op : here->others)
+    auto [entry, isNew] = straight.try_emplace(&block);
+    Straight &here = entry->second;
+    for (Operation &op : block)
+      if (!isNew)
+        break;
+      else if (op.getNumRegions() == 0)
+        here.flops += flopsOf(&op);
+      else
+        here.others.push_back(&op);
+    flops += here.flops;
+    for (Operation *op : here.others)
       flops += countOp(*op);
   }
   return flops;

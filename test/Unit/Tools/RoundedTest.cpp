@@ -12,6 +12,7 @@
 // has it.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Reference/Balls.h"
 #include "test/Unit/Tools/CompiledSpec.h"
 
 #include <algorithm>
@@ -147,17 +148,6 @@ TEST(Spectra, RoundedOperandsLoseLittle) {
       {"power", [](double i) { return 1 / (i + 1); }},
       {"exp", [=](double i) { return std::pow(10, -8 * i / rows); }},
       {"rank 16", [](double i) { return i < 16 ? 1 : 1e-12; }}};
-  reference::Coefficients polar = {
-      {8.28721201814563, -23.595886519098837, 17.300387312530933},
-      {4.107059111542203, -2.9478499167379106, 0.5448431082926601},
-      {3.9486908534822946, -2.908902115962949, 0.5518191394370137},
-      {3.3184196573706015, -2.488488024314874, 0.51004894012372},
-      {2.300652019954817, -1.6689039845747493, 0.4188073119525673}};
-  for (auto &[a, b, c] : polar) {
-    a /= 1.01;
-    b /= std::pow(1.01, 3);
-    c /= std::pow(1.01, 5);
-  }
   struct Schedule {
     const char *name;
     reference::Coefficients coefficients;
@@ -167,7 +157,7 @@ TEST(Spectra, RoundedOperandsLoseLittle) {
        {Schedule{
             R"("jordan")", reference::jordan(5), {0.03, 0.025, 0.01, 0.015}},
         Schedule{R"("polar_express", safety = 1.01)",
-                 polar,
+                 reference::polarExpress(5, 1.01),
                  {0.03, 0.02, 0.02, 0.065}}}) {
     TemporaryFolder folder;
     NamedShapes list;
